@@ -1,0 +1,153 @@
+// Engine: what the connections of one loop share. Time, deadlines, output blocks, scratch space, the
+// way back from other threads, and the list of connections that a backend must look at.
+//
+// One thread (the loop's) calls everything, but for Mailbox::post and what says otherwise. A backend
+// makes one Engine per loop and turns it like this:
+//
+//     wait for events, at most wait_ms()
+//     set_now(clock)
+//     for each event: drive its connection (connection.hpp)
+//     run_posted(); run_due()
+//     while (Connection* c = take_touched()): drive c
+//
+// It outlives its connections. At its end, finished() says that no connection is left and no handler
+// is out on another thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include <leantea/limits.hpp>
+
+#include "base/date_cache.hpp"
+#include "base/mailbox.hpp"
+#include "base/output_queue.hpp"
+#include "base/timer_wheel.hpp"
+#include "http/request_head.hpp"
+
+namespace leantea::app {
+
+class Application;
+class Connection;
+class WorkerPool;
+
+/// What time it is: one reading, used for a whole turn of the loop.
+struct Now {
+  base::Millis mono = 0;           ///< never goes back
+  std::int64_t unix_seconds = 0;   ///< for `Date`
+};
+
+/// What all loops of one server share. Outlives them.
+struct ServerShared {
+  const Application& application;
+  const Limits& limits;
+  WorkerPool& workers;
+  /// Connections open now, over all loops.
+  std::atomic<std::uint32_t> connections{0};
+};
+
+/// How a loop is woken from another thread.
+class Waker {
+ public:
+  virtual ~Waker() = default;
+  /// Makes the loop call run_posted() soon. Any thread; cheap when already woken.
+  virtual void wake() noexcept = 0;
+};
+
+class Engine {
+ public:
+  /// `waker` outlives the engine.
+  Engine(ServerShared& shared, Waker& waker, Now now);
+  /// REQUIRES: finished().
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // ---- For backends ----
+
+  /// Says what time it is. REQUIRES: `now.mono` does not go back.
+  void set_now(Now now) noexcept;
+  Now now() const noexcept { return now_; }
+  /// How long the loop may wait for events, in milliseconds; -1 for as long as it likes.
+  int wait_ms() const noexcept;
+  /// Delivers what other threads posted (offloaded work that is done, drain requests).
+  void run_posted();
+  /// Lets connections act on deadlines that have passed.
+  void run_due();
+  /// The next connection that changed outside of a call of its backend, or null. Each is returned
+  /// once per change.
+  Connection* take_touched() noexcept;
+
+  /// Takes a place for one more connection, or says that there is none (Limits::connections): the
+  /// backend then stops accepting until has_place(), or answers refusal() where the limits say so.
+  /// The place is given back by ~Connection: construct one, or call give_back_place().
+  bool take_place() noexcept;
+  void give_back_place() noexcept;
+  bool has_place() const noexcept;
+  bool refuses_above_connections() const noexcept { return shared_.limits.refuse_above_connections; }
+  /// A complete 503 answer with `Connection: close`. Valid until the next set_now().
+  std::string_view refusal() noexcept;
+
+  /// Begins a drain: idle connections finish, others get `Connection: close` with their next answer.
+  /// At `deadline` stop tokens fire and what is left is cut. A later call may bring it forward.
+  void begin_drain(base::Millis deadline);
+  bool draining() const noexcept { return draining_; }
+  /// No connection and no handler is left.
+  bool finished() const noexcept { return first_ == nullptr && orphans_ == 0; }
+  std::uint32_t connection_count() const noexcept { return connection_count_; }
+
+  /// Where other threads leave work for this loop; post through post().
+  /// Any thread: hands `item` to this loop and wakes it when needed.
+  void post(base::MailItem& item) noexcept;
+
+  /// Where a connection's peer is, as the backend knows it. Set by the backend; may be null.
+  using PeerNamer = std::string (*)(const Connection&);
+  void set_peer_namer(PeerNamer namer) noexcept { peer_namer_ = namer; }
+
+  // ---- For connections ----
+
+  ServerShared& shared() noexcept { return shared_; }
+  const Limits& limits() const noexcept { return shared_.limits; }
+  base::BlockPool& blocks() noexcept { return blocks_; }
+  std::string_view date_line() const noexcept { return date_.line(); }
+  base::TimerWheel& wheel() noexcept { return wheel_; }
+  PeerNamer peer_namer() const noexcept { return peer_namer_; }
+  /// Puts the connection on the list of take_touched(), once.
+  void touch(Connection& connection) noexcept;
+
+  /// Scratch for the one head that is being looked at.
+  http::RequestHead& scratch_head() noexcept { return head_; }
+  std::span<char> scratch_path() noexcept { return path_; }
+
+ private:
+  friend class Connection;
+  friend class Exchange;
+
+  void add(Connection& connection) noexcept;
+  void remove(Connection& connection) noexcept;
+  void cut_all();
+
+  ServerShared& shared_;
+  Waker& waker_;
+  Now now_;
+  base::DateCache date_;
+  base::BlockPool blocks_;
+  base::TimerWheel wheel_;
+  base::Mailbox mailbox_;
+  PeerNamer peer_namer_ = nullptr;
+  Connection* first_ = nullptr;    ///< all connections, linked through them
+  Connection* touched_ = nullptr;  ///< those for take_touched()
+  std::uint32_t connection_count_ = 0;
+  std::uint32_t orphans_ = 0;  ///< exchanges whose connection is gone while their work is on a worker
+  bool draining_ = false;
+  bool cut_ = false;
+  base::Millis drain_deadline_ = 0;
+  std::string refusal_;
+  http::RequestHead head_;
+  std::array<http::FieldPlace, Limits::kMaxHeaderCount> fields_;
+  std::array<char, 65'536> path_;
+};
+
+}  // namespace leantea::app
