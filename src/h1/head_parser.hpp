@@ -29,7 +29,8 @@ struct HeadResult {
 };
 
 /// Parses one head from the front of `in`. Checks here: leading empty lines; request line (single
-/// spaces, method token, unknown method → 501, version syntax → 400, version not 1.0/1.1 → 505);
+/// spaces, method token, version syntax → 400, major version not 1 → 505, 1.2 to 1.9 taken as 1.1
+/// (RFC 9110 §6.2), unknown method → 501);
 /// target bytes; field lines (name is a token directly followed by ':', no obs-fold, no control
 /// characters, CRLF only); limits (414, 431, 400); Host present exactly once in 1.1, not repeated in
 /// 1.0. Not here: framing (framing.hpp) and what the target and Host mean (http/target.hpp).

@@ -17,6 +17,10 @@
 
 namespace leantea::http {
 
+/// The most bytes of a request line beside its target: the longest method token that is read on
+/// with, two spaces, the version, and the line end.
+inline constexpr std::uint32_t kRequestLineOverhead = 64;
+
 /// One field line: its name and its value without the white space around it.
 struct FieldPlace {
   std::uint16_t name_at;

@@ -18,9 +18,11 @@ struct Target {
   TargetForm form = TargetForm::kOrigin;
   /// host[:port] of absolute-form or authority-form, else empty. A view into the raw target.
   std::string_view authority;
-  /// Dot segments removed and percent-decoded exactly once, "*" for asterisk-form, "/" for an
-  /// absolute-form without a path. A view into the raw target when nothing had to change, else
-  /// into `scratch`. An encoded slash stays encoded ("%2F"), so that decoding never makes a segment.
+  /// Dot segments removed and percent-decoded exactly once. "*" for asterisk-form, and for OPTIONS
+  /// with an absolute-form that has neither path nor query, which means the same (RFC 9112 §3.2.4);
+  /// "/" for other absolute-forms without a path; empty for authority-form. A view into the raw
+  /// target when nothing had to change, else into `scratch` or static storage. An encoded slash
+  /// stays encoded ("%2F"), so that decoding never makes a segment.
   std::string_view path;
   /// After the first '?', as it came, without the '?'. A view into the raw target.
   std::string_view query;
@@ -28,13 +30,16 @@ struct Target {
 
 /// Judges a target for this method. Errors: 400 for a target that is not valid, or not allowed for
 /// the method (CONNECT takes authority-form only, "*" is for OPTIONS only), or whose dot segments
-/// climb above the root, or that has %00 or an encoded control character in its path.
+/// climb above the root, or that has %00 or an encoded control character in its path; 421 for an
+/// https URI where the connection is not `secured` (RFC 9110 §7.4).
 /// REQUIRES: scratch_size >= raw.size(). The target has no white space and no control characters.
 std::expected<Target, Status> resolve_target(Method method, std::string_view raw, char* scratch,
-                                             std::size_t scratch_size) noexcept;
+                                             std::size_t scratch_size,
+                                             bool secured = false) noexcept;
 
 /// True when `value` is a Host field value: uri-host [":" port], where uri-host may be a reg-name, an
-/// IPv4 address or an IP literal in brackets. The empty value is valid only where `empty_allowed`.
+/// IPv4 address or an IP literal in brackets. The empty value is valid only where `empty_allowed`;
+/// a port without a host is not.
 bool valid_host(std::string_view value, bool empty_allowed) noexcept;
 
 }  // namespace leantea::http

@@ -1,0 +1,94 @@
+#include "h1/framing.hpp"
+
+#include <optional>
+#include <string_view>
+
+#include "http/ascii.hpp"
+#include "http/byte_set.hpp"
+
+namespace leantea::h1 {
+namespace {
+
+using http::FieldName;
+
+constexpr auto kInvalid = std::unexpected(Status::kBadRequest);
+
+/// Content-Length = 1*DIGIT (RFC 9110 §8.6), or nothing when it is not that or is above 64 bits.
+std::optional<std::uint64_t> content_length(std::string_view value) noexcept {
+  if (value.empty()) return std::nullopt;
+  std::uint64_t length = 0;
+  for (const char c : value) {
+    if (c < '0' || c > '9') return std::nullopt;
+    if (__builtin_mul_overflow(length, std::uint64_t{10}, &length) ||
+        __builtin_add_overflow(length, static_cast<std::uint64_t>(c - '0'), &length))
+      return std::nullopt;
+  }
+  return length;
+}
+
+/// True for the name of a coding without parameters; what else the grammar of RFC 9112 §7 has is
+/// not of use to any coding that exists.
+bool is_token(std::string_view text) noexcept {
+  const char* const end = text.data() + text.size();
+  return !text.empty() && http::kTokenBytes.skip(text.data(), end) == end;
+}
+
+/// RFC 9112 §6.1: the list of codings, over all lines of the field, must be exactly "chunked".
+std::expected<Framing, Status> transfer_coding_framing(const http::RequestHead& head) noexcept {
+  bool unknown = false;  // a coding that this server does not have
+  bool chunked = false;  // the last coding so far is chunked
+  for (const http::FieldPlace& field : head.field_places()) {
+    if (field.name != FieldName::kTransferEncoding) continue;
+    std::string_view list = head.value(field);
+    if (list.empty() || list.back() == ',') return kInvalid;  // an empty last member
+    while (!list.empty()) {
+      const std::string_view coding = http::next_member(list);
+      // Nothing may follow chunked, itself included (§6.1, §6.3 item 4). What is no token is not
+      // guessed at.
+      if (chunked || !is_token(coding)) return kInvalid;
+      if (http::equal_ignoring_case(coding, "chunked"))
+        chunked = true;
+      else
+        unknown = true;
+    }
+  }
+  if (!chunked) return kInvalid;  // §6.3 item 4: the length cannot be known
+  if (unknown) return std::unexpected(Status::kNotImplemented);  // §6.1
+  return Framing{.kind = Framing::Kind::kChunked};
+}
+
+}  // namespace
+
+std::expected<Framing, Status> decide_framing(const http::RequestHead& head) noexcept {
+  const bool has_length = head.present.has(FieldName::kContentLength);
+  if (head.present.has(FieldName::kTransferEncoding)) {
+    // RFC 9112 §6.1: both fields are how requests are smuggled; under HTTP/1.0 the field means that
+    // somebody on the way did not understand it.
+    if (has_length || head.version == Version::kHttp10) return kInvalid;
+    return transfer_coding_framing(head);
+  }
+  if (!has_length) return Framing{};
+  // RFC 9112 §6.3 item 5. A repeated field is refused even where the values are equal, which it may.
+  if (head.repeated.has(FieldName::kContentLength)) return kInvalid;
+  const std::optional<std::uint64_t> length =
+      content_length(head.find(FieldName::kContentLength).value_or(std::string_view{}));
+  if (!length) return kInvalid;
+  if (*length == 0) return Framing{};
+  return Framing{.kind = Framing::Kind::kLength, .length = *length};
+}
+
+bool wants_keep_alive(const http::RequestHead& head) noexcept {
+  bool keep_alive = head.version == Version::kHttp11;
+  if (!head.present.has(FieldName::kConnection)) return keep_alive;
+  for (const http::FieldPlace& field : head.field_places()) {
+    if (field.name != FieldName::kConnection) continue;
+    for (std::string_view list = head.value(field); !list.empty();) {
+      const std::string_view option = http::next_member(list);
+      if (http::equal_ignoring_case(option, "close")) return false;
+      if (http::equal_ignoring_case(option, "keep-alive")) keep_alive = true;
+    }
+  }
+  return keep_alive;
+}
+
+}  // namespace leantea::h1
