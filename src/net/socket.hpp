@@ -1,0 +1,78 @@
+// The operations on sockets that all backends share, and what their errors mean for a server.
+//
+// Free functions over descriptors, no state: any thread. They hold no protocol and keep no views.
+// errno becomes an IoError in one function, classify(), which names every code that can come.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace leantea::net {
+
+/// What a failed operation means for the one who called it.
+enum class IoError : std::uint8_t {
+  kNone,
+  kWouldBlock,   ///< nothing to do now, wait for readiness
+  kGone,         ///< the peer is gone: nothing more can be sent or received
+  kNextPlease,   ///< accept: this one connection failed, the next may not
+  kNoResources,  ///< no descriptors or no memory now: try later
+  kBroken,       ///< a mistake of ours (bad descriptor, bad address)
+};
+
+/// The meaning of an errno value.
+IoError classify(int code) noexcept;
+
+struct IoResult {
+  ssize_t bytes = 0;  ///< moved; 0 from receive() is the end of the stream
+  IoError error = IoError::kNone;
+
+  bool ok() const noexcept { return error == IoError::kNone; }
+};
+
+struct AcceptResult {
+  int fd = -1;
+  IoError error = IoError::kNone;
+};
+
+/// Whether operations on an accepted socket wait (threads backend) or not (all others).
+enum class Blocking : std::uint8_t { kNo, kYes };
+
+/// The most pieces that one send() gets. From Limits::output_bytes (256 KiB) over output blocks of 4
+/// KiB; far below what the kernel takes (IOV_MAX, 1024).
+inline constexpr std::size_t kMaxPieces = 64;
+
+/// Takes the next connection from a listening socket. The new descriptor is closed on exec.
+AcceptResult accept_next(int listener, bool tcp_nodelay, Blocking blocking) noexcept;
+
+/// Receives what is there, at most `space`. REQUIRES: space is not empty.
+IoResult receive(int fd, std::span<char> space) noexcept;
+
+/// Sends the pieces with one system call. Never raises SIGPIPE. REQUIRES: at least one piece.
+IoResult send(int fd, std::span<struct iovec> pieces) noexcept;
+
+/// Tells the peer that nothing more will be sent (FIN).
+void shut_down_sending(int fd) noexcept;
+
+/// Closes; with `reset` by an RST, so that what is unsent is dropped and the peer sees an error.
+void close_socket(int fd, bool reset) noexcept;
+
+/// Whether it blocks is up to its flags. False when the descriptor is bad.
+bool set_nonblocking(int fd, bool on) noexcept;
+
+/// "192.0.2.1:4711", "[2001:db8::1]:4711", "unix:/run/app.sock", "unix:" for an unnamed socket. An
+/// IPv4 address mapped into IPv6 is shown as IPv4.
+std::string to_text(const struct sockaddr* address, socklen_t length);
+
+/// The other end of a connection as to_text() writes it, empty when it is not known (any more).
+std::string peer_name(int fd);
+
+/// "Too many open files" for EMFILE; thread-safe.
+std::string error_text(int code);
+
+}  // namespace leantea::net
