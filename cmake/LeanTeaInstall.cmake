@@ -19,4 +19,4 @@ install(FILES
   "${PROJECT_SOURCE_DIR}/cmake/FindLiburing.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindLibuv.cmake"
   DESTINATION "${leantea_package_dir}")
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/leantea")
