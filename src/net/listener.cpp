@@ -45,7 +45,7 @@ class UnixSocketFile {
   void remove() noexcept {
     const std::lock_guard lock(mutex_);
     if (std::exchange(removed_, true)) return;
-    struct stat now {};
+    struct stat now{};
     if (lstat(path_.c_str(), &now) != 0) return;
     if (now.st_dev == device_ && now.st_ino == inode_) unlink(path_.c_str());
   }
@@ -149,10 +149,13 @@ std::string listen_problem(int code, const Endpoint& at) {
              "such as 127.0.0.1";
     case EMFILE:
       return where + "this process may open no more files: raise its limit (ulimit -n)";
-    case ENFILE: return where + "the system may open no more files: raise fs.file-max";
+    case ENFILE:
+      return where + "the system may open no more files: raise fs.file-max";
     case ENOBUFS:
-    case ENOMEM: return where + "the system has no memory for another socket";
-    default: return where + error_text(code);  // EINVAL, EPERM (seccomp), ENODEV (bad scope)
+    case ENOMEM:
+      return where + "the system has no memory for another socket";
+    default:
+      return where + error_text(code);  // EINVAL, EPERM (seccomp), ENODEV (bad scope)
   }
 }
 
@@ -168,13 +171,16 @@ std::string unix_problem(int code, std::string_view path) {
     case EACCES:
     case EPERM:
       return where + "no permission: choose a directory that this user may write to";
-    case EROFS: return where + "the file system is read-only: choose another directory";
+    case EROFS:
+      return where + "the file system is read-only: choose another directory";
     case ENOENT:
-    case ENOTDIR: return where + "there is no such directory: create it first";
+    case ENOTDIR:
+      return where + "there is no such directory: create it first";
     case ENAMETOOLONG:
       return where + "the path is too long: a Unix socket's may have " +
              std::to_string(sizeof(sockaddr_un::sun_path) - 1) + " bytes";
-    default: return where + error_text(code);  // ELOOP, EMFILE, ENFILE, ENOBUFS, ENOMEM
+    default:
+      return where + error_text(code);  // ELOOP, EMFILE, ENFILE, ENOBUFS, ENOMEM
   }
 }
 
@@ -212,8 +218,8 @@ std::expected<HostPort, std::string> split_host_port(std::string_view text) {
   }
   const std::optional<std::uint16_t> port = parse_port(number);
   if (!port) {
-    return Problem(address_problem(text, "\"" + std::string(number) +
-                                             "\" is not a port, which is a number from 0 to 65535"));
+    return Problem(address_problem(
+        text, "\"" + std::string(number) + "\" is not a port, which is a number from 0 to 65535"));
   }
   return HostPort{.host = std::string(host), .port = *port, .bracketed = bracketed};
 }
@@ -250,8 +256,8 @@ std::expected<std::vector<SocketAddress>, std::string> resolve(std::string_view 
   hints.ai_flags = AI_PASSIVE;
   addrinfo* found = nullptr;
   if (const int error = getaddrinfo(at.host.c_str(), nullptr, &hints, &found); error != 0) {
-    return Problem(address_problem(text, "the name \"" + at.host + "\" has no address here (" +
-                                             gai_strerror(error) + ")"));
+    return Problem(address_problem(
+        text, "the name \"" + at.host + "\" has no address here (" + gai_strerror(error) + ")"));
   }
   std::vector<SocketAddress> addresses;
   for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
@@ -455,7 +461,7 @@ std::expected<SocketAddress, int> unix_address(std::string_view path) noexcept {
 
 /// What is in the way at `path`: 0 when it was a socket that nobody listens on, which is gone now.
 int clear_stale(const char* path, const SocketAddress& address) noexcept {
-  struct stat file {};
+  struct stat file{};
   if (lstat(path, &file) != 0) return errno == ENOENT ? 0 : errno;
   if (!S_ISSOCK(file.st_mode)) return EEXIST;
   const auto probe = new_socket(AF_UNIX);
@@ -492,12 +498,12 @@ std::expected<std::vector<Listener>, std::string> open_unix(const std::string& p
   auto fd = listen_unix(path, *address, options.backlog);
   if (!fd) return Problem(unix_problem(fd.error(), path));
   Listener::Nature nature{.shared = loops > 1, .inherited = false, .file = {}};
-  struct stat file {};
+  struct stat file{};
   if (!path.starts_with('@') && lstat(path.c_str(), &file) == 0) {
     nature.file = std::make_shared<UnixSocketFile>(path, file);
   }
-  auto set = share(Listener(std::move(*fd), "unix:" + path, /*tcp=*/false, false, nature), nature,
-                   loops);
+  auto set =
+      share(Listener(std::move(*fd), "unix:" + path, /*tcp=*/false, false, nature), nature, loops);
   if (!set) return Problem(unix_problem(set.error(), path));
   return std::move(*set);
 }
@@ -533,7 +539,8 @@ std::expected<std::vector<Listener>, std::string> adopt(int fd, unsigned loops,
     return Problem(name + " is not open: \"systemd\" can be listened on once per process");
   }
   if (!is_listening_stream(fd)) {
-    return Problem(name + " is not a listening stream socket: use ListenStream= in the .socket unit");
+    return Problem(name +
+                   " is not a listening stream socket: use ListenStream= in the .socket unit");
   }
   fcntl(fd, F_SETFD, FD_CLOEXEC);
   set_nonblocking(fd, true);

@@ -77,7 +77,8 @@ IoError classify(int code) noexcept {
   // Two names for one number on most systems, and a switch may hold a number only once.
   if (code == EAGAIN || code == EWOULDBLOCK) return IoError::kWouldBlock;
   switch (code) {
-    case 0: return IoError::kNone;
+    case 0:
+      return IoError::kNone;
 
     case ECONNRESET:    // RST while connected
     case EPIPE:         // sending after the peer's RST, or after our own shutdown
@@ -88,7 +89,8 @@ IoError classify(int code) noexcept {
     case ENETUNREACH:
     case EHOSTDOWN:
     case ENETDOWN:
-    case ENETRESET: return IoError::kGone;
+    case ENETRESET:
+      return IoError::kGone;
 
     case ECONNABORTED:  // accept: the connection was reset in the queue
     case EPROTO:        // the same on older systems
@@ -97,7 +99,8 @@ IoError classify(int code) noexcept {
 #ifdef ENONET
     case ENONET:  // accept(2) passes on errors of the new connection
 #endif
-    case ENOPROTOOPT: return IoError::kNextPlease;
+    case ENOPROTOOPT:
+      return IoError::kNextPlease;
 
     case EMFILE:   // this process has all the descriptors it may
     case ENFILE:   // the system has
@@ -106,7 +109,8 @@ IoError classify(int code) noexcept {
     case ENOSPC:   // epoll: too many watches
       return IoError::kNoResources;
 
-    default: return IoError::kBroken;  // EBADF, EFAULT, EINVAL, ENOTSOCK, EOPNOTSUPP, EMSGSIZE
+    default:
+      return IoError::kBroken;  // EBADF, EFAULT, EINVAL, ENOTSOCK, EOPNOTSUPP, EMSGSIZE
   }
 }
 
@@ -181,7 +185,8 @@ std::string to_text(const sockaddr* address, socklen_t length) {
       std::memcpy(&local, address, std::min<std::size_t>(length, sizeof local));
       return unix_text(local, length);
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 
