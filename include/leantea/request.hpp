@@ -7,6 +7,8 @@
 
 #include <array>
 #include <cstdint>
+#include <expected>
+#include <initializer_list>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -53,14 +55,14 @@ struct PathParams {
 struct ChunkAwaiter {
   app::Exchange* exchange;
   bool await_ready();
-  void await_suspend(std::coroutine_handle<> waiting) noexcept;
+  void await_suspend(std::coroutine_handle<> waiting);
   std::optional<std::string_view> await_resume();
 };
 
 struct BodyAwaiter {
   app::Exchange* exchange;
   bool await_ready();
-  void await_suspend(std::coroutine_handle<> waiting) noexcept;
+  void await_suspend(std::coroutine_handle<> waiting);
   std::string_view await_resume() noexcept;
 };
 

@@ -58,7 +58,7 @@ class Content {
   /// buffers of the thread, in plain handlers only.
   static Content borrowed(std::string_view bytes) noexcept {
     Content content{bytes};
-    content.kind_ = Kind::kStatic;
+    content.kind_ = Kind::kBorrowed;
     return content;
   }
 
@@ -66,7 +66,7 @@ class Content {
 
  private:
   friend class Response;
-  enum class Kind : std::uint8_t { kStatic, kCopy, kOwned, kShared };
+  enum class Kind : std::uint8_t { kStatic, kBorrowed, kCopy, kOwned, kShared };
   Kind kind_;
   std::string_view view_;
   std::string owned_;
@@ -162,7 +162,7 @@ class [[nodiscard]] Response {
  private:
   friend struct detail::ResponseAccess;
 
-  enum class Body : std::uint8_t { kStatic, kInline, kOwned, kShared, kStream };
+  enum class Body : std::uint8_t { kStatic, kBorrowed, kInline, kOwned, kShared, kStream };
   struct Rare {  // what few answers have
     std::shared_ptr<const void> owner;
     std::unique_ptr<detail::Producer> producer;
@@ -186,7 +186,7 @@ class [[nodiscard]] Response {
   std::uint16_t fields_size_ = 0;       ///< bytes at the front of inline_
   std::uint16_t inline_body_size_ = 0;  ///< bytes at the end of inline_
   std::string_view type_line_;  ///< "Content-Type: …\r\n" with static storage, or empty
-  std::string_view view_;       ///< kStatic, kShared
+  std::string_view view_;       ///< kStatic, kBorrowed, kShared
   std::string owned_;           ///< kOwned
   std::string spilled_;         ///< all field lines when they are too long for inline_
   std::unique_ptr<Rare> rare_;

@@ -28,27 +28,25 @@
 #include <sys/uio.h>  // struct iovec only
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include <leantea/http.hpp>
 
 #include "app/engine.hpp"
+#include "app/exchange.hpp"
+#include "app/route_table.hpp"
 #include "base/output_queue.hpp"
 #include "base/timer_wheel.hpp"
-#include "h1/body_reader.hpp"
-
-namespace leantea {
-class Response;
-}
+#include "http/request_head.hpp"
+#include "http/response_access.hpp"
 
 namespace leantea::app {
 
-class Exchange;
 struct InputStash;
 
-class Connection {
+class Connection : private base::TimerNode {  // the node of its one deadline
  public:
   /// A connection that was just accepted. The engine outlives it.
   explicit Connection(Engine& engine) noexcept;
@@ -67,6 +65,9 @@ class Connection {
   void receive(std::string_view bytes);
   /// The peer will send no more (FIN). Answers still go out.
   void receive_end();
+  /// The peer's FIN was seen before its last bytes were read, as wants_input() is false. Lets handlers
+  /// know, as receive_end() does; that one still comes once the bytes are read.
+  void end_announced() noexcept;
   /// The connection is broken (reset, send error): nothing can be delivered any more.
   void peer_gone();
   /// The kernel took the first `bytes` bytes of output().
@@ -91,38 +92,118 @@ class Connection {
   /// True when the peer did not take its answer in time, so that nothing more can be delivered.
   bool reset_on_close() const noexcept { return reset_; }
 
+  /// Where the client is, as the backend knows it; empty when it does not.
+  std::string peer() const;
+
  private:
   friend class Engine;
   friend class Exchange;
 
+  /// What the next byte of input belongs to.
   enum class Input : std::uint8_t { kHead, kBody, kEnded };
   enum class Closing : std::uint8_t {
-    kNo,         ///< goes on after the answer
-    kFlush,      ///< closes when the output is delivered
-    kLinger,     ///< when the output is delivered: shut down sending, read and drop, then close
-    kShutDown,   ///< lingering, the sending side is shut down
-    kDone,       ///< finished()
+    kNo,        ///< goes on after the answer
+    kFlush,     ///< closes when the output is delivered
+    kLinger,    ///< when the output is delivered: shut down sending, read and drop, then close
+    kShutDown,  ///< lingering: the sending side is shut down
+    kDone,      ///< finished()
   };
+  static constexpr base::Millis kNever = INT64_MAX;
 
-  // How input becomes exchanges (connection_input.cpp).
-  void process(std::string_view in, bool from_stash);
+  // Input becomes requests (connection_input.cpp).
+  void process(std::string_view bytes);
   void process_stash();
-  std::size_t take_input(std::string_view in);
+  std::string_view take_input(std::string_view in);
   bool take_head(std::string_view& in);
-  bool take_body(std::string_view& in);
-  void stash(std::string_view rest);
+  void take_body(std::string_view& in);
+  void dispatch(const http::RequestHead& head, std::string_view& in);
+  static bool take_whole_content(Request& request, RequestFacts& facts,
+                                 std::string_view& in) noexcept;
+  Response call_plain(Request& request, const Handler& handler) const;
+  template <class Call>
+  Response checked_answer(const Request& request, Call call) const;
+  std::optional<Response> ask_head_hook(const Request& request, const Route& route) const;
+  static Response error_response(Status status);
+  static Response routeless_response(Method method, std::string_view path, MethodSet allowed);
+  void log_failure(const Request& request, std::string_view what) const;
+  void respond(const http::RequestHead& head, Request& request, const RequestFacts& facts,
+               Response response);
+  Exchange& open_exchange(const http::RequestHead& head, const Request& request,
+                          const RequestFacts& facts, Exchange::ContentUse use);
+  void refuse(Status status, Method method);
+  void content_ended();
+  void break_off_content();
+  void fail_content(Status status);
+  bool input_waits() const noexcept;
+  void more_came() noexcept;
+  void stash_append(std::string_view bytes);
+  void drop_stash() noexcept;
+  void end_input() noexcept;
 
+  // Requests become answers, in order (connection_answers.cpp).
+  void advance();
+  void send_answers();
+  bool continue_input();
+  void answer(Response&& response, Method method, Version version, bool close);
+  bool closes_after(const Exchange& exchange) const noexcept;
+  void pop_front();
+  void close_after_answer();
+  void abandon_all() noexcept;
+  void replace_answer(Exchange& exchange, Status status);
+  void exchange_moved();
+
+  // Time (connection_time.cpp).
+  static Connection& of_timer(base::TimerNode& node) noexcept {
+    return static_cast<Connection&>(node);
+  }
+  void on_time();
+  base::Millis next_due() const noexcept;
+  base::Millis head_due() const noexcept;
+  base::Millis idle_due() const noexcept;
+  base::Millis write_due() const noexcept;
+  base::Millis linger_due() const noexcept;
+  base::Millis body_due() const noexcept;
+  void rearm() noexcept;
+  void begin_drain();
+  void cut();
+  base::Millis now() const noexcept;
+  bool idle() const noexcept;
+
+  // By age of use: the first cache lines are all that a small request touches.
   Engine& engine_;
   base::OutputQueue output_;
-  base::TimerNode timer_;
-  h1::BodyReader body_;
-  Exchange* front_ = nullptr;
-  Exchange* back_ = nullptr;
-  InputStash* stash_ = nullptr;
-  Connection* next_ = nullptr;
+  base::Millis since_;            ///< when the present wait for input, or the lingering, began
+  base::Millis write_since_ = 0;  ///< when the client last took output; 0: no output waits
+  Exchange* front_ = nullptr;     ///< the requests in progress, in order
+  InputStash* stash_ = nullptr;   ///< input that could not be taken yet
+  std::uint32_t served_ = 0;
+  std::uint16_t in_progress_ = 0;
+  Input input_ = Input::kHead;
+  Closing closing_ = Closing::kNo;
+  bool peer_ended_ = false;
+  bool reset_ = false;
+  bool touched_ = false;
+  bool more_came_ = false;         ///< bytes came that no request will be read from
+  Exchange* receiving_ = nullptr;  ///< whose content comes; with Input::kBody
+  Connection* next_ = nullptr;     ///< all connections of the engine
   Connection* previous_ = nullptr;
   Connection* next_touched_ = nullptr;
-  bool reset_ = false;
 };
+
+/// What `call` answers; a 500 and a line in the log for an exception, or for an answer with a field that
+/// cannot be sent.
+template <class Call>
+Response Connection::checked_answer(const Request& request, Call call) const {
+  try {
+    Response response = call();
+    if (!detail::ResponseAccess::broken(response)) [[likely]] return response;
+    log_failure(request, "the answer has a header field that cannot be sent");
+  } catch (const std::exception& error) {
+    log_failure(request, error.what());
+  } catch (...) {
+    log_failure(request, "an exception that is no std::exception");
+  }
+  return error_response(Status::kInternalServerError);
+}
 
 }  // namespace leantea::app

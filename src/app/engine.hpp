@@ -17,7 +17,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
 
 #include <leantea/limits.hpp>
 
@@ -95,10 +97,11 @@ class Engine {
   void begin_drain(base::Millis deadline);
   bool draining() const noexcept { return draining_; }
   /// No connection and no handler is left.
-  bool finished() const noexcept { return first_ == nullptr && orphans_ == 0; }
+  bool finished() const noexcept {
+    return first_ == nullptr && orphans_ == 0 && posting_.load(std::memory_order_acquire) == 0;
+  }
   std::uint32_t connection_count() const noexcept { return connection_count_; }
 
-  /// Where other threads leave work for this loop; post through post().
   /// Any thread: hands `item` to this loop and wakes it when needed.
   void post(base::MailItem& item) noexcept;
 
@@ -127,7 +130,6 @@ class Engine {
 
   void add(Connection& connection) noexcept;
   void remove(Connection& connection) noexcept;
-  void cut_all();
 
   ServerShared& shared_;
   Waker& waker_;
@@ -140,6 +142,7 @@ class Engine {
   Connection* first_ = nullptr;    ///< all connections, linked through them
   Connection* touched_ = nullptr;  ///< those for take_touched()
   std::uint32_t connection_count_ = 0;
+  std::atomic<std::uint32_t> posting_{0};  ///< threads inside post()
   std::uint32_t orphans_ = 0;  ///< exchanges whose connection is gone while their work is on a worker
   bool draining_ = false;
   bool cut_ = false;

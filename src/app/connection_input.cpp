@@ -1,0 +1,350 @@
+// Input becomes requests: heads are parsed in place in the lent bytes, plain handlers are called at once,
+// and only what needs more than this call is copied into an Exchange.
+#include "app/application.hpp"
+#include "app/connection.hpp"
+#include "app/exchange.hpp"
+#include "app/input_stash.hpp"
+#include "h1/framing.hpp"
+#include "h1/head_parser.hpp"
+#include "http/ascii.hpp"
+#include "http/response_access.hpp"
+#include "http/target.hpp"
+
+namespace leantea::app {
+
+namespace {
+
+/// What Expect asks for: RFC 9110 §10.1.1 knows one expectation, others are answered 417. In HTTP/1.0 the
+/// field means nothing.
+enum class Expectation : std::uint8_t { kNone, kContinue, kUnknown };
+
+Expectation expectation_of(const http::RequestHead& head) noexcept {
+  if (!head.present.has(http::FieldName::kExpect) || head.version == Version::kHttp10)
+    return Expectation::kNone;
+  for (const http::FieldPlace& field : head.field_places()) {
+    if (field.name != http::FieldName::kExpect) continue;
+    std::string_view list = head.value(field);
+    while (!list.empty()) {
+      const std::string_view member = http::next_member(list);
+      if (!member.empty() && !http::equal_ignoring_case(member, "100-continue"))
+        return Expectation::kUnknown;
+    }
+  }
+  return Expectation::kContinue;
+}
+
+/// OPTIONS for the server as a whole (RFC 9110 §9.3.7).
+constexpr MethodSet kServerMethods = 1u << static_cast<unsigned>(Method::kGet) |
+                                     1u << static_cast<unsigned>(Method::kHead) |
+                                     1u << static_cast<unsigned>(Method::kPost) |
+                                     1u << static_cast<unsigned>(Method::kPut) |
+                                     1u << static_cast<unsigned>(Method::kDelete) |
+                                     1u << static_cast<unsigned>(Method::kOptions) |
+                                     1u << static_cast<unsigned>(Method::kPatch);
+
+Response options_response(MethodSet methods) {
+  Response response{Status::kNoContent};
+  response.header("Allow", allow_value(methods));
+  return response;
+}
+
+}  // namespace
+
+void Connection::process(std::string_view bytes) {
+  if (stash_ == nullptr) {
+    const std::string_view rest = take_input(bytes);
+    if (rest.empty()) return;
+    if (input_ == Input::kHead) since_ = now();  // a head has begun
+    stash_append(rest);
+    stash_->judged = input_waits() ? 0 : static_cast<std::uint32_t>(rest.size());
+    return;
+  }
+  const bool partial_head = stash_->judged != 0;
+  stash_append(bytes);
+  // An incomplete head is looked at again only when a line may have ended, so that a head sent byte by
+  // byte costs one parse per line, not one per byte.
+  if (partial_head && !h1::needs_parse(bytes) &&
+      stash_->view().size() <= h1::head_bytes_bound(engine_.limits())) {
+    stash_->judged = static_cast<std::uint32_t>(stash_->view().size());
+    return;
+  }
+  process_stash();
+}
+
+void Connection::process_stash() {
+  const std::string_view all = stash_->view();
+  const std::string_view rest = take_input(all);
+  if (rest.empty() || stash_ == nullptr) {
+    drop_stash();
+    return;
+  }
+  stash_->begin += static_cast<std::uint32_t>(all.size() - rest.size());
+  stash_->judged = input_waits() ? 0 : static_cast<std::uint32_t>(rest.size());
+}
+
+/// Takes requests off `in`, and returns the bytes that must be kept: an incomplete head, or what waits.
+std::string_view Connection::take_input(std::string_view in) {
+  while (!in.empty()) {
+    if (closing_ != Closing::kNo || input_ == Input::kEnded) {
+      more_came();
+      return {};
+    }
+    if (input_waits()) return in;
+    if (input_ == Input::kBody) {
+      take_body(in);
+    } else if (!take_head(in)) {
+      return in;
+    }
+  }
+  return in;
+}
+
+bool Connection::take_head(std::string_view& in) {
+  http::RequestHead& head = engine_.scratch_head();
+  head.method = Method::kGet;  // what an error before the method is answered as
+  const h1::HeadResult result = h1::parse_head(in, engine_.limits(), head);
+  switch (result.kind) {
+    case h1::HeadResult::Kind::kIncomplete:
+      return false;
+    case h1::HeadResult::Kind::kError:
+      in = {};
+      refuse(result.error, head.method);
+      return true;
+    case h1::HeadResult::Kind::kComplete:
+      in.remove_prefix(result.consumed);
+      dispatch(head, in);
+      return true;
+  }
+  return false;
+}
+
+void Connection::dispatch(const http::RequestHead& head, std::string_view& in) {
+  const auto framing = h1::decide_framing(head);
+  if (!framing) return refuse(framing.error(), head.method);
+  const std::span<char> scratch = engine_.scratch_path();
+  const auto target =
+      http::resolve_target(head.method, head.target(), scratch.data(), scratch.size());
+  if (!target) return refuse(target.error(), head.method);
+  const std::string_view host = head.find(http::FieldName::kHost).value_or(std::string_view{});
+  if (head.present.has(http::FieldName::kHost) && !http::valid_host(host, true))
+    return refuse(Status::kBadRequest, head.method);
+
+  Request request;
+  request.head_ = &head;
+  request.connection_ = this;
+  request.path_ = target->path;
+  request.query_ = target->query;
+  // RFC 9112 §3.2.2: the authority of an absolute-form overrides Host.
+  request.authority_ = target->authority.empty() ? host : target->authority;
+  request.method_ = head.method;
+  request.version_ = head.version;
+
+  const Limits& limits = engine_.limits();
+  ++served_;
+  RequestFacts facts;
+  facts.framing = *framing;
+  facts.keep_alive = h1::wants_keep_alive(head) &&
+                     (limits.requests_per_connection == 0 || served_ < limits.requests_per_connection);
+
+  const Expectation expectation = expectation_of(head);
+  facts.expects_continue = expectation == Expectation::kContinue &&
+                           framing->kind != h1::Framing::Kind::kNone && in.empty();
+
+  const Application& application = engine_.shared().application;
+  const RouteTable::Match match =
+      application.routes().match(request.method_, request.path_, request.params_);
+  facts.route = match.route;
+  facts.body_limit = limits.body_bytes;
+  if (match.route != nullptr) {
+    facts.handler = &RouterAccess::handler(*match.route);
+    facts.body_limit = RouterAccess::limits(*match.route).body_bytes.value_or(limits.body_bytes);
+  } else if (match.allowed == 0 && head.method != Method::kOptions &&
+             head.method != Method::kConnect) {
+    facts.handler = application.not_found();
+  }
+
+  if (expectation == Expectation::kUnknown)
+    return respond(head, request, facts, error_response(Status::kExpectationFailed));
+  if (facts.handler == nullptr)
+    return respond(head, request, facts,
+                   routeless_response(head.method, request.path_, match.allowed));
+  if (framing->kind == h1::Framing::Kind::kLength && framing->length > facts.body_limit)
+    return respond(head, request, facts, error_response(Status::kContentTooLarge));
+  if (match.route != nullptr && RouterAccess::head_hook(*match.route)) {
+    if (auto refusal = ask_head_hook(request, *match.route))
+      return respond(head, request, facts, std::move(*refusal));
+  }
+  if (facts.handler->plain() && take_whole_content(request, facts, in))
+    return respond(head, request, facts, call_plain(request, *facts.handler));
+  open_exchange(head, request, facts,
+                facts.handler->plain() ? Exchange::ContentUse::kCollect
+                                       : Exchange::ContentUse::kStream)
+      .start();
+}
+
+/// Content that is all in `in` is shown to the handler in place; true when there is nothing to wait for.
+bool Connection::take_whole_content(Request& request, RequestFacts& facts,
+                                    std::string_view& in) noexcept {
+  if (facts.framing.kind == h1::Framing::Kind::kNone) return true;
+  if (facts.framing.kind == h1::Framing::Kind::kChunked || in.size() < facts.framing.length)
+    return false;
+  request.body_ = in.substr(0, static_cast<std::size_t>(facts.framing.length));
+  in.remove_prefix(request.body_.size());
+  facts.framing = {};
+  return true;
+}
+
+Response Connection::error_response(Status status) {
+  Response response = Response::text(Content::borrowed(reason_phrase(status)));
+  response.set_status(status);
+  return response;
+}
+
+/// The answer where no handler is: OPTIONS answers itself, a path with other methods is a 405 (RFC 9110
+/// §15.5.6), CONNECT is not for an origin server, all else is a 404.
+Response Connection::routeless_response(Method method, std::string_view path, MethodSet allowed) {
+  if (method == Method::kConnect) return error_response(Status::kNotImplemented);
+  if (method == Method::kOptions && path == "*") return options_response(kServerMethods);
+  if (allowed == 0) return error_response(Status::kNotFound);
+  if (method == Method::kOptions) return options_response(allowed);
+  return error_response(Status::kMethodNotAllowed).header("Allow", allow_value(allowed));
+}
+
+Response Connection::call_plain(Request& request, const Handler& handler) const {
+  return checked_answer(request, [&] { return handler.call(request); });
+}
+
+std::optional<Response> Connection::ask_head_hook(const Request& request, const Route& route) const {
+  std::optional<Response> refusal;
+  Response answer = checked_answer(request, [&]() -> Response {
+    refusal = RouterAccess::head_hook(route)(request);
+    return refusal ? std::move(*refusal) : Response{Status::kNoContent};
+  });
+  if (!refusal && answer.status() == Status::kNoContent) return std::nullopt;
+  return answer;
+}
+
+void Connection::log_failure(const Request& request, std::string_view what) const {
+  std::string line{to_string(request.method())};
+  line.append(" ").append(request.target()).append(": answered 500: ").append(what);
+  engine_.shared().application.log(line);
+}
+
+/// Answers without asking for what is left of the content: at once where nothing stands before it, else
+/// in its turn.
+void Connection::respond(const http::RequestHead& head, Request& request, const RequestFacts& facts,
+                         Response response) {
+  if (front_ == nullptr && facts.framing.kind == h1::Framing::Kind::kNone && !response.streamed()) {
+    answer(std::move(response), request.method_, request.version_,
+           !facts.keep_alive || engine_.draining());
+    since_ = now();
+    return;
+  }
+  open_exchange(head, request, facts, Exchange::ContentUse::kDrop)
+      .answer_instead(std::move(response));
+}
+
+Exchange& Connection::open_exchange(const http::RequestHead& head, const Request& request,
+                                    const RequestFacts& facts, Exchange::ContentUse use) {
+  auto* const exchange = new Exchange(*this, head, request, facts, use);
+  Exchange** place = &front_;
+  while (*place != nullptr) place = &(*place)->next;
+  *place = exchange;
+  ++in_progress_;
+  if (!exchange->content_complete()) {
+    input_ = Input::kBody;
+    receiving_ = exchange;
+  } else if (!exchange->keep_alive()) {
+    end_input();
+  }
+  if (front_ == exchange) exchange->become_front();
+  return *exchange;
+}
+
+/// Refuses what cannot be read as a request. Where the next one would begin is unknown, so the connection
+/// ends after the answer (RFC 9112 §2.2, §11.2).
+void Connection::refuse(Status status, Method method) {
+  end_input();
+  more_came();  // linger: what else the client has sent must not reset the answer away
+  if (front_ == nullptr) {
+    answer(error_response(status), method, Version::kHttp11, true);
+    closing_ = Closing::kLinger;
+    return;
+  }
+  RequestFacts facts;
+  facts.keep_alive = false;
+  Request request;
+  request.method_ = method;
+  open_exchange(http::RequestHead{}, request, facts, Exchange::ContentUse::kDrop)
+      .answer_instead(error_response(status));
+}
+
+void Connection::take_body(std::string_view& in) {
+  Exchange& exchange = *receiving_;
+  const h1::DecodeStep step =
+      exchange.body_reader().next(in, engine_.limits(), exchange.trailers());
+  switch (step.kind) {
+    case h1::DecodeStep::Kind::kContent:
+      if (exchange.content_too_large(step.content.size()))
+        return fail_content(Status::kContentTooLarge);
+      exchange.add_content(step.content);
+      if (!exchange.body_reader().chunked() && exchange.body_reader().left() == 0) content_ended();
+      return;
+    case h1::DecodeStep::Kind::kNeedMore:
+      return;
+    case h1::DecodeStep::Kind::kEnd:
+      return content_ended();
+    case h1::DecodeStep::Kind::kError:
+      return fail_content(step.error);
+  }
+}
+
+void Connection::content_ended() {
+  Exchange* const exchange = std::exchange(receiving_, nullptr);
+  input_ = Input::kHead;
+  since_ = now();
+  if (!exchange->keep_alive()) end_input();
+  if (exchange->listed()) {
+    exchange->end_content();
+  } else {
+    delete exchange;  // answered before; what was left of its content has been dropped
+  }
+}
+
+/// The content is malformed, too large or too slow: its request is answered so, where it has no answer
+/// yet, and the connection ends.
+void Connection::fail_content(Status status) {
+  Exchange* const exchange = std::exchange(receiving_, nullptr);
+  end_input();
+  more_came();
+  if (!exchange->listed()) {
+    delete exchange;
+    closing_ = Closing::kLinger;
+    return;
+  }
+  exchange->close();
+  exchange->drop_content();
+  if (!exchange->answered()) replace_answer(*exchange, status);
+}
+
+/// The client has sent what will not be read as a request: closing the socket at once would reset the
+/// answer away before the client has read it, so the connection lingers (RFC 9112 §9.6).
+void Connection::more_came() noexcept {
+  more_came_ = true;
+  if (closing_ == Closing::kFlush && !peer_ended_) closing_ = Closing::kLinger;
+}
+
+bool Connection::input_waits() const noexcept {
+  const Limits& limits = engine_.limits();
+  if (output_.size() >= limits.output_bytes) return true;
+  if (input_ == Input::kBody) return receiving_->content_waits();
+  return in_progress_ >= limits.requests_in_progress;
+}
+
+void Connection::stash_append(std::string_view bytes) { stash_ = InputStash::append(stash_, bytes); }
+
+void Connection::drop_stash() noexcept { InputStash::free(std::exchange(stash_, nullptr)); }
+
+void Connection::end_input() noexcept { input_ = Input::kEnded; }
+
+}  // namespace leantea::app

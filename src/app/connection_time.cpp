@@ -1,0 +1,115 @@
+// A connection and time: every deadline is a function of the state that gives the time it is due, or
+// kNever. The wheel holds one node per connection, which is only ever moved forward in time when it
+// fires, so that a request costs no timer work beyond storing `since_`.
+#include "app/connection.hpp"
+#include "app/exchange.hpp"
+#include "app/input_stash.hpp"
+
+#include <algorithm>
+
+namespace leantea::app {
+
+namespace {
+
+// While a server drains, a connection that was just accepted may still bring a request that its client
+// has already sent: this long.
+constexpr base::Millis kDrainGrace = 500;
+
+base::Millis after(base::Millis since, Limits::milliseconds timeout, base::Millis never) noexcept {
+  return timeout.count() == 0 ? never : since + timeout.count();
+}
+
+}  // namespace
+
+base::Millis Connection::head_due() const noexcept {
+  if (closing_ != Closing::kNo || input_ != Input::kHead || input_waits()) return kNever;
+  const bool partial = stash_ != nullptr;
+  if (!partial && (served_ != 0 || front_ != nullptr)) return kNever;
+  const base::Millis end = after(since_, engine_.limits().head_timeout, kNever);
+  return !partial && engine_.draining() ? std::min(end, since_ + kDrainGrace) : end;
+}
+
+base::Millis Connection::idle_due() const noexcept {
+  return served_ != 0 && idle() ? after(since_, engine_.limits().idle_timeout, kNever) : kNever;
+}
+
+base::Millis Connection::write_due() const noexcept {
+  if (output_.empty() || write_since_ == 0) return kNever;
+  return after(write_since_, engine_.limits().write_timeout, kNever);
+}
+
+base::Millis Connection::linger_due() const noexcept {
+  return closing_ == Closing::kShutDown ? after(since_, engine_.limits().linger_timeout, kNever)
+                                        : kNever;
+}
+
+base::Millis Connection::body_due() const noexcept {
+  if (closing_ != Closing::kNo || receiving_ == nullptr || output_.size() >= engine_.limits().output_bytes)
+    return kNever;
+  return receiving_->content_due();
+}
+
+base::Millis Connection::next_due() const noexcept {
+  base::Millis first = std::min({head_due(), idle_due(), write_due(), linger_due(), body_due()});
+  for (const Exchange* e = front_; e != nullptr; e = e->next)
+    first = std::min({first, e->handler_due(), e->wake_due()});
+  return first;
+}
+
+void Connection::rearm() noexcept {
+  if (!output_.empty() && write_since_ == 0) write_since_ = now();
+  // While the server drains, a connection ends when there is nothing left to answer.
+  if (engine_.draining() && served_ != 0 && idle()) closing_ = Closing::kFlush;
+  if (finished()) return;
+  const base::Millis first = next_due();
+  // A node that is set for an earlier time is left: when it fires, the time is looked at again.
+  if (first != kNever && (!is_set() || first < due)) engine_.wheel().set(*this, first);
+}
+
+void Connection::on_time() {
+  const base::Millis time = now();
+  if (write_due() <= time) {
+    reset_ = true;  // what the client did not take cannot be delivered
+    peer_gone();
+  } else if (linger_due() <= time) {
+    closing_ = Closing::kDone;
+  } else if (head_due() <= time) {
+    if (stash_ != nullptr) {
+      refuse(Status::kRequestTimeout, Method::kGet);
+    } else {
+      closing_ = Closing::kFlush;  // nothing was asked, so there is nothing to answer
+    }
+  } else if (idle_due() <= time) {
+    closing_ = Closing::kFlush;
+  } else if (body_due() <= time) {
+    fail_content(Status::kRequestTimeout);
+  }
+  for (Exchange* e = front_; e != nullptr;) {
+    Exchange* const following = e->next;
+    if (e->handler_due() <= time) {
+      replace_answer(*e, Status::kServiceUnavailable);
+    } else if (e->wake_due() <= time) {
+      e->on_time(time);
+    }
+    e = following;
+  }
+  advance();
+  rearm();
+  engine_.touch(*this);
+}
+
+void Connection::begin_drain() {
+  if (served_ == 0 && idle()) since_ = now();  // see kDrainGrace
+  rearm();
+  engine_.touch(*this);
+}
+
+void Connection::cut() {
+  for (Exchange* e = front_; e != nullptr; e = e->next) e->request_stop();
+  advance();
+  if (idle()) closing_ = Closing::kFlush;
+  rearm();
+  engine_.touch(*this);
+}
+
+}  // namespace leantea::app

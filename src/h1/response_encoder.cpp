@@ -1,0 +1,183 @@
+#include "h1/response_encoder.hpp"
+
+#include <charconv>
+#include <cstring>
+
+#include "base/assert.hpp"
+#include "http/response_access.hpp"
+
+namespace leantea::h1 {
+
+namespace {
+
+using Access = detail::ResponseAccess;
+
+constexpr std::string_view kCloseLine = "Connection: close\r\n";
+constexpr std::string_view kKeepAliveLine = "Connection: keep-alive\r\n";
+constexpr std::string_view kChunkedLine = "Transfer-Encoding: chunked\r\n";
+
+// The longest head without type and fields: a status line with the longest reason phrase (31), Date,
+// one Connection line, one framing line with 20 digits, the empty line.
+constexpr std::size_t kFixedBytes = 160;
+// A body up to here is copied behind its head, so that head and body leave as one piece; above it a
+// second piece costs less than the copy.
+constexpr std::size_t kCopyBodyBytes = 2048;
+
+char* put(char* p, std::string_view bytes) noexcept {
+  std::memcpy(p, bytes.data(), bytes.size());
+  return p + bytes.size();
+}
+
+/// A constant piece; its size is known to the compiler, so this is a few moves.
+template <std::size_t kSize>
+char* put_constant(char* p, const char (&bytes)[kSize]) noexcept {
+  std::memcpy(p, bytes, kSize - 1);
+  return p + kSize - 1;
+}
+
+char* put_number(char* p, std::uint64_t number) noexcept {
+  if (number < 10) {
+    *p = static_cast<char>('0' + number);
+    return p + 1;
+  }
+  return std::to_chars(p, p + 20, number).ptr;
+}
+
+char* put_status_line(char* p, Status status) noexcept {
+  if (status == Status::kOk) return put_constant(p, "HTTP/1.1 200 OK\r\n");
+  p = put_constant(p, "HTTP/1.1 ");
+  p = put_number(p, static_cast<std::uint64_t>(code(status)));
+  *p++ = ' ';
+  p = put(p, reason_phrase(status));
+  return put_constant(p, "\r\n");
+}
+
+/// RFC 9110 §15.3.5, §15.3.6, §15.4.5: statuses whose answers have no content. For 205 a length of 0 is
+/// sent all the same.
+bool without_content(Status status) noexcept {
+  return status == Status::kNoContent || status == Status::kNotModified ||
+         status == Status::kResetContent;
+}
+
+struct Plan {
+  BodyCoding coding = BodyCoding::kComplete;
+  bool send_body = false;   // bytes of a body that is not streamed
+  bool send_length = true;  // a Content-Length line
+  bool close = false;
+  std::uint64_t length = 0;
+};
+
+Plan plan_answer(const Response& response, const AnswerContext& context) noexcept {
+  Plan plan;
+  plan.close = context.close || Access::closes(response);
+  const Status status = response.status();
+  if (without_content(status)) {
+    // RFC 9112 §6.3: these end with their head. A 304's length would have to be the 200's, so it has
+    // none; a 204 must not have one (RFC 9110 §8.6).
+    plan.send_length = status == Status::kResetContent;
+    return plan;
+  }
+  if (Access::body_kind(response) != Access::Body::kStream) {
+    plan.length = response.body().size();
+    plan.send_body = !context.head && plan.length != 0;
+    return plan;
+  }
+  if (const auto length = Access::stream_length(response)) {
+    plan.length = *length;
+    if (!context.head) plan.coding = BodyCoding::kLength;
+    return plan;
+  }
+  plan.send_length = false;
+  plan.coding =
+      context.version == Version::kHttp11 ? BodyCoding::kChunked : BodyCoding::kUntilClose;
+  if (plan.coding == BodyCoding::kUntilClose) plan.close = true;
+  return plan;
+}
+
+char* put_head(char* p, const Response& response, const AnswerContext& context, const Plan& plan) {
+  p = put_status_line(p, response.status());
+  p = put(p, context.date_line);
+  p = put(p, Access::type_line(response));
+  p = put(p, Access::fields(response));
+  if (plan.close) {
+    p = put(p, kCloseLine);
+  } else if (context.version == Version::kHttp10) {
+    p = put(p, kKeepAliveLine);  // RFC 9112 §C.2.2: 1.0 closes unless told otherwise
+  }
+  if (plan.send_length) {
+    p = put_constant(p, "Content-Length: ");
+    p = put_number(p, plan.length);
+    return put_constant(p, "\r\n\r\n");
+  }
+  if (plan.coding == BodyCoding::kChunked) p = put(p, kChunkedLine);
+  return put_constant(p, "\r\n");
+}
+
+void append_body(Response&& response, base::BlockPool& pool, base::OutputQueue& out) {
+  switch (Access::body_kind(response)) {
+    case Access::Body::kOwned:
+      out.append_owned(Access::take_owned(response));
+      return;
+    case Access::Body::kShared: {
+      const std::string_view body = response.body();
+      out.append_shared(Access::take_owner(response), body);
+      return;
+    }
+    case Access::Body::kStatic:
+      out.append_shared(nullptr, response.body());
+      return;
+    default:
+      out.append(pool, response.body());
+  }
+}
+
+}  // namespace
+
+Encoded encode_response(Response&& response, const AnswerContext& context, base::BlockPool& pool,
+                           base::OutputQueue& out) {
+  LEANTEA_ASSERT(!Access::broken(response));
+  const Plan plan = plan_answer(response, context);
+  const std::size_t head_bytes =
+      kFixedBytes + Access::type_line(response).size() + Access::fields(response).size();
+  const std::size_t copied = plan.send_body && plan.length <= kCopyBodyBytes
+                                 ? static_cast<std::size_t>(plan.length)
+                                 : 0;
+  if (head_bytes + copied <= base::BlockPool::kBlockBytes) {
+    char* const begin = out.reserve(pool, head_bytes + copied);
+    char* p = put_head(begin, response, context, plan);
+    if (copied != 0) p = put(p, response.body());
+    out.commit(static_cast<std::size_t>(p - begin));
+    if (copied != 0) return {BodyCoding::kComplete, plan.close};
+  } else {
+    std::string head(head_bytes, '\0');  // more fields than a block holds
+    const char* const end = put_head(head.data(), response, context, plan);
+    head.resize(static_cast<std::size_t>(end - head.data()));
+    out.append_owned(std::move(head));
+  }
+  if (plan.send_body) append_body(std::move(response), pool, out);
+  return {context.head ? BodyCoding::kComplete : plan.coding, plan.close};
+}
+
+std::string encode_interim(Status status, std::string_view fields) {
+  std::string interim(64, '\0');
+  interim.resize(static_cast<std::size_t>(put_status_line(interim.data(), status) - interim.data()));
+  return interim.append(fields).append("\r\n");
+}
+
+void encode_chunk(std::string_view content, base::BlockPool& pool, base::OutputQueue& out) {
+  LEANTEA_ASSERT(!content.empty());
+  char* const begin = out.reserve(pool, 24);
+  char* p = std::to_chars(begin, begin + 16, content.size(), 16).ptr;
+  p = put_constant(p, "\r\n");
+  out.commit(static_cast<std::size_t>(p - begin));
+  out.append(pool, content);
+  out.append(pool, "\r\n");
+}
+
+void encode_last_chunk(std::string_view trailers, base::BlockPool& pool, base::OutputQueue& out) {
+  out.append(pool, "0\r\n");
+  out.append(pool, trailers);
+  out.append(pool, "\r\n");
+}
+
+}  // namespace leantea::h1

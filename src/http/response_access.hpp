@@ -1,0 +1,33 @@
+// ResponseAccess: how src/ looks into a Response. For encoders and exchanges; no logic of its own.
+#pragma once
+
+#include <leantea/response.hpp>
+
+namespace leantea::detail {
+
+struct ResponseAccess {
+  using Body = Response::Body;
+  static Body body_kind(const Response& r) noexcept { return r.body_kind_; }
+  static bool closes(const Response& r) noexcept { return r.close_; }
+  static bool broken(const Response& r) noexcept { return r.broken_; }
+  static std::string_view type_line(const Response& r) noexcept { return r.type_line_; }
+  static std::string_view fields(const Response& r) noexcept { return r.fields(); }
+  /// Makes the answer independent of what its handler lent (see Content::borrowed).
+  static void keep(Response& r) {
+    if (r.body_kind_ != Body::kBorrowed) return;
+    r.owned_ = std::string(r.view_);
+    r.body_kind_ = Body::kOwned;
+  }
+  static std::string take_owned(Response& r) noexcept { return std::move(r.owned_); }
+  static std::shared_ptr<const void> take_owner(Response& r) noexcept {
+    return std::move(r.rare_->owner);
+  }
+  static std::unique_ptr<Producer> take_producer(Response& r) noexcept {
+    return std::move(r.rare_->producer);
+  }
+  static std::optional<std::uint64_t> stream_length(const Response& r) noexcept {
+    return r.rare_->length;
+  }
+};
+
+}  // namespace leantea::detail
