@@ -118,6 +118,12 @@ bool Connection::finished() const noexcept {
 
 base::Millis Connection::now() const noexcept { return engine_.now().mono; }
 
+bool Connection::on_worker() const noexcept {
+  for (const Exchange* e = front_; e != nullptr; e = e->next)
+    if (e->on_worker()) return true;
+  return false;
+}
+
 std::string Connection::peer() const {
   return engine_.peer_namer() != nullptr ? engine_.peer_namer()(*this) : std::string{};
 }

@@ -92,6 +92,11 @@ class Connection : private base::TimerNode {  // the node of its one deadline
   /// True when the peer did not take its answer in time, so that nothing more can be delivered.
   bool reset_on_close() const noexcept { return reset_; }
 
+  /// Requests that are read and not answered in full.
+  std::uint32_t in_progress() const noexcept { return in_progress_; }
+  /// A handler of this connection is out on a worker thread.
+  bool on_worker() const noexcept;
+
   /// Where the client is, as the backend knows it; empty when it does not.
   std::string peer() const;
 
