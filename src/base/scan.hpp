@@ -1,18 +1,167 @@
 // Byte scanning for the parsers: the few loops over input bytes that are worth SIMD.
 //
 // Pure functions, any thread. No function reads outside [p, end): inputs may end at an unreadable
-// page. Each has one meaning and several implementations (plain C++, SSE2, AVX2, NEON); the best
-// one that this processor has is chosen once, at start. All give equal results.
+// page. Each has one meaning and several implementations (plain C++, SSE2, AVX2, NEON; scan_impl.hpp
+// lists them). All give equal results. The first 16 bytes are looked at in the caller, because most
+// of what is asked about ends there and a call costs more than the search; the rest goes to the best
+// implementation that this processor has, chosen once, at start.
 #pragma once
+
+#if defined(__SSSE3__)
+#include <tmmintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
+#elif defined(__aarch64__) && defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#include <arm_neon.h>
+#define LEANTEA_SCAN_NEON 1
+#endif
+
+#include <bit>
+#include <cstdint>
 
 namespace leantea::base {
 
 /// The first byte of [p, end) that no field value and no request line may hold: a control character
 /// other than HTAB, or DEL (RFC 9110 §5.5). `end` when there is none. CR and LF are among them, so
 /// this finds line ends. Bytes 0x80–0xFF pass (obs-text).
-const char* find_control(const char* p, const char* end) noexcept;
+inline const char* find_control(const char* p, const char* end) noexcept;
 
 /// The first byte of [p, end) that is not a tchar (RFC 9110 §5.6.2), or `end`.
-const char* skip_token(const char* p, const char* end) noexcept;
+inline const char* skip_token(const char* p, const char* end) noexcept;
+
+// ---- The first 16 bytes ----
+
+namespace scan {
+
+// What is searched for is a struct with hits(bytes): a mask that is not 0 where a byte of the 16 is
+// searched for; kBitsPerByte bits stand for each byte, the first byte's lowest.
+
+#if defined(__SSE2__)
+
+using Bytes16 = __m128i;
+using Mask16 = unsigned;
+inline constexpr int kBitsPerByte = 1;
+
+inline Bytes16 load16(const char* p) noexcept {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+}
+
+struct Control {
+  static Mask16 hits(Bytes16 bytes) noexcept {
+    const __m128i below_space = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
+    const __m128i tab = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\t'));
+    const __m128i del = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7f));
+    return static_cast<unsigned>(
+        _mm_movemask_epi8(_mm_or_si128(_mm_andnot_si128(tab, below_space), del)));
+  }
+};
+
+/// Without SSSE3's table look-up: the ranges between the tchars, one after the other.
+struct NoTcharSse2 {
+  static Mask16 hits(Bytes16 bytes) noexcept {
+    const auto is = [](__m128i b, char c) { return _mm_cmpeq_epi8(b, _mm_set1_epi8(c)); };
+    const auto with = [](__m128i a, __m128i b) { return _mm_or_si128(a, b); };
+    const __m128i lower = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+    // Signed: the octets from 0x80 are below 0x21 too.
+    __m128i no = _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x21));
+    no = with(no, is(bytes, '"'));
+    no = with(no, is(_mm_and_si128(bytes, _mm_set1_epi8(~1)), '('));  // and ')'
+    no = with(no, with(is(bytes, ','), is(bytes, '/')));
+    const __m128i from_colon = _mm_sub_epi8(bytes, _mm_set1_epi8(':'));  // to '@'
+    no = with(no, _mm_cmpeq_epi8(_mm_min_epu8(from_colon, _mm_set1_epi8('@' - ':')), from_colon));
+    no = with(no, with(is(lower, '{'), is(lower, '}')));  // and '[', ']'
+    no = with(no, with(is(bytes, '\\'), is(bytes, 0x7f)));
+    return static_cast<unsigned>(_mm_movemask_epi8(no));
+  }
+};
+
+#if defined(__SSSE3__)
+/// Bit h of entry l: 16 * h + l is a tchar. 16 bytes are looked up in three instructions.
+alignas(16) inline constexpr std::uint8_t kTcharRows[16] = {
+    0xe8, 0xfc, 0xf8, 0xfc, 0xfc, 0xfc, 0xfc, 0xfc, 0xf8, 0xf8, 0xf4, 0x54, 0xd0, 0x54, 0xf4, 0x70};
+
+struct NoTcharSsse3 {
+  static Mask16 hits(Bytes16 bytes) noexcept {
+    const __m128i rows = _mm_load_si128(reinterpret_cast<const __m128i*>(kTcharRows));
+    const __m128i bits = _mm_setr_epi8(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0);
+    const __m128i row = _mm_shuffle_epi8(rows, bytes);  // 0 for octets from 0x80
+    const __m128i high = _mm_and_si128(_mm_srli_epi16(bytes, 4), _mm_set1_epi8(15));
+    const __m128i bit = _mm_shuffle_epi8(bits, high);
+    return static_cast<unsigned>(
+        _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_and_si128(row, bit), _mm_setzero_si128())));
+  }
+};
+using NoTchar = NoTcharSsse3;
+#else
+using NoTchar = NoTcharSse2;
+#endif
+
+#elif defined(LEANTEA_SCAN_NEON)
+
+using Bytes16 = uint8x16_t;
+using Mask16 = std::uint64_t;
+inline constexpr int kBitsPerByte = 4;
+
+inline Bytes16 load16(const char* p) noexcept {
+  return vld1q_u8(reinterpret_cast<const std::uint8_t*>(p));
+}
+/// NEON has no movemask; narrowing by 4 bits leaves half a byte of each.
+inline Mask16 mask_of(uint8x16_t hits) noexcept {
+  return vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(hits), 4)), 0);
+}
+
+struct Control {
+  static Mask16 hits(Bytes16 bytes) noexcept {
+    const uint8x16_t below_space = vcltq_u8(bytes, vdupq_n_u8(0x20));
+    const uint8x16_t tab = vceqq_u8(bytes, vdupq_n_u8('\t'));
+    const uint8x16_t del = vceqq_u8(bytes, vdupq_n_u8(0x7f));
+    return mask_of(vorrq_u8(vbicq_u8(below_space, tab), del));
+  }
+};
+
+alignas(16) inline constexpr std::uint8_t kTcharRows[16] = {
+    0xe8, 0xfc, 0xf8, 0xfc, 0xfc, 0xfc, 0xfc, 0xfc, 0xf8, 0xf8, 0xf4, 0x54, 0xd0, 0x54, 0xf4, 0x70};
+alignas(16) inline constexpr std::uint8_t kRowBits[16] = {1, 2, 4, 8, 16, 32, 64, 128};
+
+struct NoTchar {
+  static Mask16 hits(Bytes16 bytes) noexcept {
+    const uint8x16_t row = vqtbl1q_u8(vld1q_u8(kTcharRows), vandq_u8(bytes, vdupq_n_u8(15)));
+    const uint8x16_t bit = vqtbl1q_u8(vld1q_u8(kRowBits), vshrq_n_u8(bytes, 4));  // 0 from 0x80
+    return mask_of(vceqzq_u8(vandq_u8(row, bit)));
+  }
+};
+
+#endif
+
+/// For fewer than 16 bytes.
+const char* find_control_short(const char* p, const char* end) noexcept;
+const char* skip_token_short(const char* p, const char* end) noexcept;
+/// For what is behind 16 bytes that held no hit. REQUIRES: [p - 16, end) can be read.
+const char* find_control_behind(const char* p, const char* end) noexcept;
+const char* skip_token_behind(const char* p, const char* end) noexcept;
+
+}  // namespace scan
+
+inline const char* find_control(const char* p, const char* end) noexcept {
+#if defined(__SSE2__) || defined(LEANTEA_SCAN_NEON)
+  if (end - p >= 16) {
+    const scan::Mask16 hits = scan::Control::hits(scan::load16(p));
+    if (hits != 0) return p + std::countr_zero(hits) / scan::kBitsPerByte;
+    return scan::find_control_behind(p + 16, end);
+  }
+#endif
+  return scan::find_control_short(p, end);
+}
+
+inline const char* skip_token(const char* p, const char* end) noexcept {
+#if defined(__SSE2__) || defined(LEANTEA_SCAN_NEON)
+  if (end - p >= 16) {
+    const scan::Mask16 hits = scan::NoTchar::hits(scan::load16(p));
+    if (hits != 0) return p + std::countr_zero(hits) / scan::kBitsPerByte;
+    return scan::skip_token_behind(p + 16, end);
+  }
+#endif
+  return scan::skip_token_short(p, end);
+}
 
 }  // namespace leantea::base
