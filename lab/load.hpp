@@ -1,0 +1,75 @@
+// The load generators, wrk and ab: what they are told, and what they say.
+//
+// They are programs from Debian, not ours, so a server of ours is measured with the same client as any other.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leantea::lab {
+
+/// The client: wrk (HTTP/1.1) or ApacheBench (HTTP/1.0 with keep-alive).
+enum class Tool { kWrk, kAb };
+
+/// What is sent.
+enum class Traffic {
+  kPlain,           ///< one small GET at a time on each connection
+  kPipelined,       ///< 16 GETs in one write
+  kBrowser,         ///< a GET with eight fields as a browser sends them, about 700 bytes
+  kNewConnections,  ///< a new connection for every request
+  kEcho,            ///< POST with content that comes back
+};
+
+std::string_view name_of(Tool tool);
+std::string_view name_of(Traffic traffic);
+
+inline constexpr int kPipelineDepth = 16;
+
+/// One kind of load.
+struct Load {
+  Tool tool = Tool::kWrk;
+  Traffic traffic = Traffic::kPlain;
+  std::string path = "/health";
+  int connections = 128;
+  std::chrono::seconds duration{2};  ///< wrk's length of a run
+  std::uint64_t requests = 0;        ///< ab's length of a run
+  std::uint64_t content_bytes = 0;   ///< of an echo
+};
+
+/// `load` in words: `wrk, 128 connections, GET /health`.
+std::string describe(const Load& load);
+
+/// What a run gave. Latencies are in microseconds; 0 stands for one that the client could not tell (wrk, when its
+/// correction for late requests puts more of them below the smallest than it then counts).
+struct LoadResult {
+  std::uint64_t requests = 0;
+  double seconds = 0;
+  double requests_per_second = 0;
+  double p50 = 0;
+  double p99 = 0;
+  std::uint64_t bad_status = 0;  ///< answers that were not 2xx
+  std::uint64_t socket_errors =
+      0;  ///< connect, receive, send, timeout, and answers of a wrong length
+  std::chrono::nanoseconds cpu{};  ///< processor time of the client
+
+  bool sound() const { return requests > 0 && bad_status == 0 && socket_errors == 0; }
+};
+
+/// Why a result counts for nothing, in words. REQUIRES: !result.sound()
+std::string fault_of(const LoadResult& result);
+
+/// Reads what wrk has printed with the script of load/report.lua. Throws Failure on anything else.
+LoadResult parse_wrk(std::string_view output);
+
+/// Reads what ab has printed, and the file of its option -e (percentiles with more digits).
+LoadResult parse_ab(std::string_view output, std::string_view percentiles);
+
+/// Runs load against 127.0.0.1:port on `cpus`; temporary files go to `directory`. Throws Failure when the client itself
+/// fails, Interrupted on a signal.
+LoadResult run_load(const Load& load, std::uint16_t port, const std::vector<int>& cpus,
+                    const std::string& directory);
+
+}  // namespace leantea::lab

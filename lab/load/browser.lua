@@ -1,0 +1,11 @@
+-- The eight fields that a browser typically sends beside Host, about 700 bytes.
+wrk.headers["User-Agent"] = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "
+  .. "Chrome/124.0.0.0 Safari/537.36"
+wrk.headers["Accept"] = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8"
+wrk.headers["Accept-Language"] = "en-GB,en;q=0.9,de-CH;q=0.8,de;q=0.7"
+wrk.headers["Accept-Encoding"] = "gzip, deflate, br, zstd"
+wrk.headers["Cache-Control"] = "max-age=0"
+wrk.headers["Referer"] = "http://127.0.0.1/overview/reports/2024/quarterly?sort=date&page=3"
+wrk.headers["Cookie"] = "session=4c1d9f7b0e6a4f0d8a2b6c3e5f7a9b1d; theme=dark; consent=analytics-no.ads-no; "
+  .. "last_seen=1714564800; csrf=Zm9vYmFyYmF6cXV4cXV1eGNvcmdlZ3JhdWx0"
+wrk.headers["Upgrade-Insecure-Requests"] = "1"
