@@ -58,8 +58,9 @@ TEST(CompileTime, OfAFileThatIncludesLeanTeaIsUnderTwoSeconds) {
   auto best = microseconds::max();
   for (int i = 0; i < 3 && best > kBound; ++i) {
     const auto before = cpu_time_of_children();
-    ASSERT_EQ(run({LEANTEA_CXX, "-std=c++23", "-O2", "-c", "-I", LEANTEA_SOURCE_DIR "/include",
-                   "-o", (folder / "user.o").string(), source.string()}),
+    ASSERT_EQ(run({LEANTEA_CXX, "-std=c++23", "-O2", "-c", "-I",
+                   header.parent_path().parent_path().string(), "-o", (folder / "user.o").string(),
+                   source.string()}),
               0);
     best = std::min(best, cpu_time_of_children() - before);
   }
