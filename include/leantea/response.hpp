@@ -14,6 +14,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <leantea/http.hpp>
@@ -47,6 +48,12 @@ class Content {
   /// Copied.
   Content(std::string_view bytes) noexcept  // NOLINT(google-explicit-constructor)
       : kind_(Kind::kCopy), view_(bytes) {}
+  /// Copied, up to its NUL.
+  template <class T>
+    requires std::is_same_v<std::remove_cvref_t<T>, const char*> ||
+             std::is_same_v<std::remove_cvref_t<T>, char*>
+  Content(T&& text) noexcept  // NOLINT(google-explicit-constructor)
+      : Content(std::string_view(text)) {}
   Content(StaticText text) noexcept  // NOLINT(google-explicit-constructor)
       : kind_(Kind::kStatic), view_(text.view()) {}
   /// Shared between answers, not copied.
