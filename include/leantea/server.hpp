@@ -19,6 +19,8 @@
 
 namespace leantea {
 
+class Server;
+
 struct ServerOptions {
   /// Listens on host:port when `addresses` is empty. Port 0 takes a free one, see Server::port().
   std::string host = "127.0.0.1";
@@ -48,6 +50,9 @@ struct ServerOptions {
   /// Gets the server's log lines (a handler's exception, accepting paused, …), without a line end, from
   /// any of its threads. Empty: they go to standard error.
   std::function<void(std::string_view)> log{};
+  /// Called by start() and run() when the server listens, to say where. With run(): signals that come
+  /// from then on are waited for.
+  std::function<void(const Server&)> on_start{};
 };
 
 class Server {
@@ -67,20 +72,24 @@ class Server {
   const std::vector<std::string>& addresses() const noexcept;
   /// The backend in use, e.g. "reactor". REQUIRES: started.
   std::string_view backend() const noexcept;
+  /// Its loops (with the threads backend: those that accept). REQUIRES: started.
+  unsigned loops() const noexcept;
   /// Connections open now.
   std::size_t connections() const noexcept;
 
   /// Begins a graceful end and returns: no new connections, requests in flight are answered with
   /// `Connection: close`; after `deadline` (default Limits::shutdown_timeout) stop tokens fire and the
-  /// rest is cut.
+  /// rest is cut. Before start(): the server ends as soon as it has started.
   void drain(std::optional<std::chrono::milliseconds> deadline = std::nullopt);
   /// drain(0ms) and wait().
   void stop();
-  /// Waits until a drain is done and all threads have ended.
+  /// Waits until a drain is done and all threads have ended; returns at once before start(). Neither
+  /// wait() nor stop() may be called by a handler, which they would wait for; drain() may.
   void wait();
 
-  /// start(), then wait for SIGTERM or SIGINT or drain(), then drain; a second signal cuts at once. The
-  /// exit code for main: 0, or 2 with a line on standard error when start() failed.
+  /// start() unless that was done, then wait for SIGTERM or SIGINT or drain(), then drain; a second
+  /// signal cuts at once. The exit code for main: 0, or 2 with a line on standard error when start()
+  /// failed. The two signals are handled and unblocked meanwhile; what was before comes back.
   int run();
 
  private:
