@@ -35,14 +35,21 @@ const char* plain(const char* p, const char* end) noexcept {
   return p;
 }
 
-#if defined(__SSE2__) || defined(LEANTEA_SCAN_NEON)
-#define LEANTEA_SCAN_16 1
+#if defined(LEANTEA_SCAN_16)
 
 // ---- 16 bytes at a time: SSE2, SSSE3, NEON ----
 
-inline std::ptrdiff_t index_of(Mask16 hits) noexcept {
-  return std::countr_zero(hits) / kBitsPerByte;
-}
+#if defined(__SSE2__)
+struct Control {
+  static Mask16 hits(__m128i bytes) noexcept {
+    const __m128i below_space = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
+    const __m128i tab = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\t'));
+    const __m128i del = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7f));
+    return static_cast<unsigned>(
+        _mm_movemask_epi8(_mm_or_si128(_mm_andnot_si128(tab, below_space), del)));
+  }
+};
+#endif
 
 template <typename Word>
 std::uint64_t load(const char* p) noexcept {
@@ -51,7 +58,7 @@ std::uint64_t load(const char* p) noexcept {
   return word;
 }
 
-inline Bytes16 from_words(std::uint64_t first, std::uint64_t second) noexcept {
+inline auto from_words(std::uint64_t first, std::uint64_t second) noexcept {
 #if defined(__SSE2__)
   return _mm_set_epi64x(static_cast<long long>(second), static_cast<long long>(first));
 #else
@@ -62,46 +69,36 @@ inline Bytes16 from_words(std::uint64_t first, std::uint64_t second) noexcept {
 /// A search of `size` bytes, with sizeof(Word) <= size <= 2 * sizeof(Word): its first word and its
 /// last one, which may overlap. A hit in both is found in the first.
 template <typename Kernel, typename Word>
-const char* two_words(const char* p, const char* end) noexcept {
-  constexpr int kWord = sizeof(Word);
+const char* in_two_words(const char* p, const char* end) noexcept {
+  constexpr unsigned kWord = sizeof(Word);
   const std::uint64_t first = load<Word>(p);
   const std::uint64_t last = load<Word>(end - kWord);
   Mask16 hits = 0;
   if constexpr (kWord == 8) {
     hits = Kernel::hits(from_words(first, last));
   } else {
-    constexpr int kBits = 2 * kWord * kBitsPerByte;
+    constexpr unsigned kBits = 2 * kWord * kBitsPerByte;
     hits = Kernel::hits(from_words(first | last << 32, 0)) & ((Mask16{1} << kBits) - 1);
   }
   if (hits == 0) return end;
-  const std::ptrdiff_t at = index_of(hits);
+  const unsigned at = index_of(hits);
   return at < kWord ? p + at : end - 2 * kWord + at;
 }
 
 template <typename Kernel, bool (*kIsHit)(char)>
-const char* below_16(const char* p, const char* end) noexcept {
-  if (end - p >= 8) return two_words<Kernel, std::uint64_t>(p, end);
-  if (end - p >= 4) return two_words<Kernel, std::uint32_t>(p, end);
-  return plain<kIsHit>(p, end);
-}
-
-/// REQUIRES: [p - 16, p) can be read and holds no hit.
-template <typename Kernel>
-const char* behind_16(const char* p, const char* end) noexcept {
+const char* in_16s(const char* p, const char* end) noexcept {
+  if (end - p < 16) {
+    if (end - p >= 8) return in_two_words<Kernel, std::uint64_t>(p, end);
+    if (end - p >= 4) return in_two_words<Kernel, std::uint32_t>(p, end);
+    return plain<kIsHit>(p, end);
+  }
   for (; end - p >= 16; p += 16) {
     const Mask16 hits = Kernel::hits(load16(p));
     if (hits != 0) return p + index_of(hits);
   }
-  // The last 16 bytes, those that were looked at already included.
-  const Mask16 hits = p == end ? 0 : Kernel::hits(load16(end - 16));
-  return hits == 0 ? end : end - 16 + index_of(hits);
-}
-
-template <typename Kernel, bool (*kIsHit)(char), Search kBehind>
-const char* complete(const char* p, const char* end) noexcept {
-  if (end - p < 16) return below_16<Kernel, kIsHit>(p, end);
-  const Mask16 hits = Kernel::hits(load16(p));
-  return hits != 0 ? p + index_of(hits) : kBehind(p + 16, end);
+  // The last 16 bytes; what was looked at already is known to hold no hit.
+  const Mask16 hits = Kernel::hits(load16(end - 16));
+  return hits != 0 ? end - 16 + index_of(hits) : end;
 }
 
 #endif
@@ -115,32 +112,6 @@ const char* complete(const char* p, const char* end) noexcept {
 
 #define LEANTEA_AVX2 [[gnu::target("avx2")]]
 
-struct ControlAvx2 {
-  using Below32 = Control;
-  LEANTEA_AVX2 static __m256i hits(__m256i bytes) noexcept {
-    const __m256i below_space =
-        _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
-    const __m256i tab = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\t'));
-    const __m256i del = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(0x7f));
-    return _mm256_or_si256(_mm256_andnot_si256(tab, below_space), del);
-  }
-};
-
-struct NoTcharAvx2 {
-  using Below32 = NoTchar;
-  LEANTEA_AVX2 static __m256i hits(__m256i bytes) noexcept {
-    // As NoTcharSsse3, whose table is not there in a build for SSE2 alone.
-    const __m256i rows = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(-24, -4, -8, -4, -4, -4, -4, -4, -8, -8, -12, 84, -48, 84, -12, 112));
-    const __m256i bits = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0));
-    const __m256i row = _mm256_shuffle_epi8(rows, bytes);
-    const __m256i high = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), _mm256_set1_epi8(15));
-    const __m256i bit = _mm256_shuffle_epi8(bits, high);
-    return _mm256_cmpeq_epi8(_mm256_and_si256(row, bit), _mm256_setzero_si256());
-  }
-};
-
 LEANTEA_AVX2 inline __m256i load32(const char* p) noexcept {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
 }
@@ -148,94 +119,125 @@ LEANTEA_AVX2 inline unsigned mask32(__m256i hits) noexcept {
   return static_cast<unsigned>(_mm256_movemask_epi8(hits));
 }
 
-/// REQUIRES: as behind_16().
-template <typename Kernel>
-LEANTEA_AVX2 const char* behind_16_avx2(const char* p, const char* end) noexcept {
+struct ControlAvx2 {
+  using In16s = Control;
+
+  LEANTEA_AVX2 static unsigned hits(const char* p) noexcept {
+    const __m256i bytes = load32(p);
+    const __m256i tab = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\t'));
+    return odd(next(bytes)) & ~mask32(_mm256_or_si256(bytes, tab));
+  }
+
+  /// As odd_bytes(), in two steps.
+  LEANTEA_AVX2 static __m256i next(__m256i bytes) noexcept {
+    return _mm256_add_epi8(bytes, _mm256_set1_epi8(1));
+  }
+  LEANTEA_AVX2 static unsigned odd(__m256i next) noexcept {
+    return mask32(_mm256_subs_epi8(next, _mm256_set1_epi8(0x21)));
+  }
+};
+
+struct NoTcharAvx2 {
+  using In16s = NoTchar;
+
+  LEANTEA_AVX2 static unsigned hits(const char* p) noexcept {
+    // As NoTcharSsse3.
+    const __m256i rows = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(-24, -4, -8, -4, -4, -4, -4, -4, -8, -8, -12, 84, -48, 84, -12, 112));
+    const __m256i bits = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0));
+    const __m256i bytes = load32(p);
+    const __m256i row = _mm256_shuffle_epi8(rows, bytes);
+    const __m256i high = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), _mm256_set1_epi8(15));
+    const __m256i bit = _mm256_shuffle_epi8(bits, high);
+    return mask32(_mm256_cmpeq_epi8(_mm256_and_si256(row, bit), _mm256_setzero_si256()));
+  }
+};
+
+template <typename Kernel, bool (*kIsHit)(char)>
+LEANTEA_AVX2 const char* in_32s(const char* p, const char* end) noexcept {
   for (; end - p >= 32; p += 32) {
-    const unsigned hits = mask32(Kernel::hits(load32(p)));
+    const unsigned hits = Kernel::hits(p);
     if (hits != 0) return p + index_of(hits);
   }
-  if (end - p < 16) return behind_16<typename Kernel::Below32>(p, end);
-  const unsigned hits = mask32(Kernel::hits(load32(end - 32)));
-  return hits == 0 ? end : end - 32 + index_of(hits);
+  return in_16s<typename Kernel::In16s, kIsHit>(p, end);
+}
+
+LEANTEA_AVX2 const char* find_control_avx2(const char* p, const char* end) noexcept {
+  using Kernel = ControlAvx2;
+  if (end - p >= 128) {
+    // Most searches end here: at a CR, the line's end, with the next lines behind it. No end of input
+    // to look out for, and the shortest test for each 32 bytes.
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const char* const here = p + 32 * i;
+      const unsigned odd = Kernel::odd(Kernel::next(load32(here)));
+      if (odd == 0) continue;
+      if (here[index_of(odd)] == '\r') return here + index_of(odd);
+      return in_32s<Kernel, is_control>(here, end);
+    }
+    // What is that long (a cookie) may be longer.
+    for (p += 128; end - p >= 128; p += 128) {
+      const __m256i smallest = _mm256_min_epi8(
+          _mm256_min_epi8(Kernel::next(load32(p)), Kernel::next(load32(p + 32))),
+          _mm256_min_epi8(Kernel::next(load32(p + 64)), Kernel::next(load32(p + 96))));
+      if (Kernel::odd(smallest) != 0) break;
+    }
+  }
+  return in_32s<Kernel, is_control>(p, end);
 }
 
 #endif
 
 // ---- The choice ----
 
-/// What runs behind the first 16 bytes. The baseline until the processor was asked, so that the
-/// initialisers of other files may scan already; atomic because those may have started threads.
-struct Behind {
-  std::atomic<Search> find_control;
-  std::atomic<Search> skip_token;
+constexpr Implementation kAll[] = {
+    {"plain", &plain<is_control>, &plain<is_no_tchar>},
+#if defined(__SSE2__)
+    {"SSE2", &in_16s<Control, is_control>, &in_16s<NoTcharSse2, is_no_tchar>},
+#if defined(__SSSE3__)
+    {"SSSE3", &in_16s<Control, is_control>, &in_16s<NoTcharSsse3, is_no_tchar>},
+#endif
+    {"AVX2", &find_control_avx2, &in_32s<NoTcharAvx2, is_no_tchar>},
+#elif defined(LEANTEA_SCAN_NEON)
+    {"NEON", &in_16s<Control, is_control>, &in_16s<NoTchar, is_no_tchar>},
+#endif
 };
-
-#if defined(LEANTEA_SCAN_16)
-constinit Behind behind{&behind_16<Control>, &behind_16<NoTchar>};
+#if defined(__SSE2__)
+constexpr std::size_t kBaseline = std::size(kAll) - 1;
 #else
-constinit Behind behind{&plain<is_control>, &plain<is_no_tchar>};
+constexpr std::size_t kBaseline = std::size(kAll);
 #endif
 
-#if defined(__SSE2__)
+/// The implementation in use. The baseline's until the processor was asked, so that initialisers of
+/// other files may scan already; atomic because those may have started threads.
+struct Best {
+  std::atomic<Search> find_control{kAll[kBaseline - 1].find_control};
+  std::atomic<Search> skip_token{kAll[kBaseline - 1].skip_token};
+};
+constinit Best best;
+
 [[maybe_unused]] const bool kChosen = [] {
-  if (!__builtin_cpu_supports("avx2")) return false;
-  behind.find_control.store(&behind_16_avx2<ControlAvx2>, std::memory_order_relaxed);
-  behind.skip_token.store(&behind_16_avx2<NoTcharAvx2>, std::memory_order_relaxed);
+  best.find_control.store(implementations().back().find_control, std::memory_order_relaxed);
+  best.skip_token.store(implementations().back().skip_token, std::memory_order_relaxed);
   return true;
 }();
-#endif
 
 }  // namespace
 
-const char* find_control_behind(const char* p, const char* end) noexcept {
-  return behind.find_control.load(std::memory_order_relaxed)(p, end);
+const char* find_control_far(const char* p, const char* end) noexcept {
+  return best.find_control.load(std::memory_order_relaxed)(p, end);
 }
 
-const char* skip_token_behind(const char* p, const char* end) noexcept {
-  return behind.skip_token.load(std::memory_order_relaxed)(p, end);
+const char* skip_token_far(const char* p, const char* end) noexcept {
+  return best.skip_token.load(std::memory_order_relaxed)(p, end);
 }
-
-#if defined(LEANTEA_SCAN_16)
-const char* find_control_short(const char* p, const char* end) noexcept {
-  return below_16<Control, is_control>(p, end);
-}
-
-const char* skip_token_short(const char* p, const char* end) noexcept {
-  return below_16<NoTchar, is_no_tchar>(p, end);
-}
-#else
-const char* find_control_short(const char* p, const char* end) noexcept {
-  return plain<is_control>(p, end);
-}
-
-const char* skip_token_short(const char* p, const char* end) noexcept {
-  return plain<is_no_tchar>(p, end);
-}
-#endif
 
 std::span<const Implementation> implementations() noexcept {
-  static constexpr Implementation kAll[] = {
-      {"plain", &plain<is_control>, &plain<is_no_tchar>},
 #if defined(__SSE2__)
-      {"SSE2", &complete<Control, is_control, &behind_16<Control>>,
-       &complete<NoTcharSse2, is_no_tchar, &behind_16<NoTcharSse2>>},
-#if defined(__SSSE3__)
-      {"SSSE3", &complete<Control, is_control, &behind_16<Control>>,
-       &complete<NoTcharSsse3, is_no_tchar, &behind_16<NoTcharSsse3>>},
+  if (__builtin_cpu_supports("avx2")) return kAll;
 #endif
-      {"AVX2", &complete<Control, is_control, &behind_16_avx2<ControlAvx2>>,
-       &complete<NoTchar, is_no_tchar, &behind_16_avx2<NoTcharAvx2>>},
-#elif defined(LEANTEA_SCAN_NEON)
-      {"NEON", &complete<Control, is_control, &behind_16<Control>>,
-       &complete<NoTchar, is_no_tchar, &behind_16<NoTchar>>},
-#endif
-  };
-  std::size_t count = std::size(kAll);
-#if defined(__SSE2__)
-  if (!kChosen) --count;
-#endif
-  return {kAll, count};
+  return {kAll, kBaseline};
 }
 
 }  // namespace leantea::base::scan

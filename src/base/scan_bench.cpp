@@ -65,7 +65,10 @@ void lines(benchmark::State& state, Search search) {
   const char* end = begin + kBrowserHead.size();
   for (auto _ : state) {
     benchmark::DoNotOptimize(begin);
-    for (const char* p = begin; p != end; p += 2) p = search(p, end);
+    for (const char* p = begin; p != end; p += 2) {
+      p = search(p, end);
+      benchmark::DoNotOptimize(p);
+    }
   }
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) *
                           static_cast<std::int64_t>(kBrowserHead.size()));
@@ -91,14 +94,14 @@ BENCHMARK(BM_SkipToken)->ArgsProduct({{4, 10, 15, 20, 40}});
 [[maybe_unused]] const bool kRegistered = [] {
   for (const auto& implementation : scan::implementations()) {
     const std::string name(implementation.name);
-    for (const std::size_t size : {15, 40, 120, 4096}) {
+    for (const std::size_t size : {15uz, 40uz, 120uz, 4096uz}) {
       benchmark::RegisterBenchmark(
           ("find_control/" + name + "/" + std::to_string(size)).c_str(),
           [search = implementation.find_control, size](benchmark::State& state) {
             run(state, value_of(size), search);
           });
     }
-    for (const std::size_t size : {10, 20, 40}) {
+    for (const std::size_t size : {10uz, 20uz, 40uz}) {
       benchmark::RegisterBenchmark(
           ("skip_token/" + name + "/" + std::to_string(size)).c_str(),
           [search = implementation.skip_token, size](benchmark::State& state) {
