@@ -82,7 +82,8 @@ function(leantea_add_test target)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   # The helpers come first: they may use the library, and an archive is searched once, in this order.
   target_link_libraries(${target} PRIVATE leantea_test_support ${arg_LINKS} GTest::gtest GTest::gtest_main)
-  gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${arg_PREFIX}" PROPERTIES ${properties})
+  gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "${arg_PREFIX}"
+    PROPERTIES ${properties})
 endfunction()
 
 # leantea_add_benchmark(<target> SOURCES <file>... [LINKS <target>...]): a Google Benchmark executable. `./dev
