@@ -8,3 +8,4 @@
 #include <leantea/router.hpp>
 #include <leantea/server.hpp>
 #include <leantea/task.hpp>
+#include <leantea/version.hpp>

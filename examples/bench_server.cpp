@@ -1,0 +1,292 @@
+// The server that is measured: three routes, and every flag that matters for a measurement.
+//
+//   GET /health   "OK", the least that a server can do
+//   GET /json     a small document, serialised for every request
+//   POST /echo    the content back
+//
+// Written with the public API, CLI11 for the flags and RapidJSON for the document. An error in the flags
+// or at start is one line on standard error and exit code 2.
+#if defined(__SSE4_2__)
+#define RAPIDJSON_SSE42
+#elif defined(__SSE2__)
+#define RAPIDJSON_SSE2
+#endif
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ranges>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <leantea/leantea.hpp>
+
+namespace {
+
+using namespace leantea;  // NOLINT(google-build-using-namespace)
+
+// ---- The document ----
+
+struct Report {
+  bool ok = true;
+  std::string_view service = "leantea/bench";
+  std::string_view build = "release";
+  int count = 42;
+  std::array<std::string_view, 2> tags = {"bench", "cpp"};
+
+  /// Shows every member with its name.
+  template <class Visitor>
+  void visit(Visitor member) const {
+    member("ok", ok);
+    member("service", service);
+    member("build", build);
+    member("count", count);
+    member("tags", tags);
+  }
+};
+
+using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
+
+void write_text(JsonWriter& out, std::string_view text) {
+  out.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+}
+
+/// Writes a value: booleans, integers, texts, ranges of values, and structs that have a visit().
+template <class Value>
+void write_json(JsonWriter& out, const Value& value) {
+  if constexpr (std::is_same_v<Value, bool>) {
+    out.Bool(value);
+  } else if constexpr (std::integral<Value>) {
+    out.Int64(value);
+  } else if constexpr (std::convertible_to<const Value&, std::string_view>) {
+    write_text(out, value);
+  } else if constexpr (std::ranges::range<Value>) {
+    out.StartArray();
+    for (const auto& element : value) write_json(out, element);
+    out.EndArray();
+  } else {
+    out.StartObject();
+    value.visit([&out](std::string_view name, const auto& member) {
+      write_text(out, name);
+      write_json(out, member);
+    });
+    out.EndObject();
+  }
+}
+
+/// The value as JSON text, in a buffer of this thread: valid until the next call on it.
+template <class Value>
+std::string_view json_text(const Value& value) {
+  thread_local rapidjson::StringBuffer buffer;
+  thread_local JsonWriter writer;
+  buffer.Clear();
+  writer.Reset(buffer);
+  write_json(writer, value);
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+// ---- The routes ----
+
+Response health(const Request&) { return Response::text("OK"); }
+
+Response json(const Request&) { return Response::json(Content::borrowed(json_text(Report{}))); }
+
+Response echo(Request& r) { return Response::bytes(r.take_body()); }
+
+constexpr std::string_view kRoutes =
+    "  GET  /health  OK as text/plain\n"
+    "  GET  /json    a document as application/json\n"
+    "  POST /echo    the content back as application/octet-stream\n";
+
+Router make_router() {
+  Router app;
+  app.get("/health", health);
+  app.get("/json", json);
+  app.post("/echo", echo);
+  return app;
+}
+
+// ---- The flags ----
+
+/// A whole number within bounds; the message says both.
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+  return {[least, most](const std::string& text) -> std::string {
+            std::uint64_t value = 0;
+            const char* const end = text.data() + text.size();
+            const auto [stopped, error] = std::from_chars(text.data(), end, value);
+            if (error == std::errc{} && stopped == end && value >= least && value <= most)
+              return {};
+            return '"' + text + "\" is not a whole number from " + std::to_string(least) + " to " +
+                   std::to_string(most);
+          },
+          "N"};
+}
+
+constexpr double kMostSeconds = 1e6;
+
+CLI::Validator seconds() {
+  return {[](const std::string& text) -> std::string {
+            double value = 0;
+            const char* const end = text.data() + text.size();
+            const auto [stopped, error] = std::from_chars(text.data(), end, value);
+            if (error == std::errc{} && stopped == end && value >= 0 && value <= kMostSeconds)
+              return {};
+            return '"' + text + "\" is not a number of seconds from 0 to 1000000";
+          },
+          "SECONDS"};
+}
+
+/// What the command line says, before it becomes ServerOptions.
+struct Flags {
+  std::string host;
+  std::uint16_t port = 0;
+  std::vector<std::string> addresses;
+  std::string backend;
+  bool reactor = false;
+  unsigned fast = 0;
+  unsigned threads = 0;
+  double head_timeout = 0;
+  double body_timeout = 0;
+  double idle_timeout = 0;
+  std::uint32_t max_connections = 0;
+  unsigned workers = 0;
+  bool no_keep_alive = false;
+  bool list_backends = false;
+};
+
+void add_flags(CLI::App& cli, Flags& flags) {
+  constexpr std::uint64_t kMostLoops = 1024;
+  cli.set_version_flag("--version", "bench_server (LeanTea) " + std::string(kVersion));
+  cli.add_option("--host", flags.host, "Where to listen: a name or an address [127.0.0.1]");
+  cli.add_option("--port", flags.port, "Which port; 0 takes a free one [8080]")
+      ->check(whole_number(0, 65535));
+  cli.add_option("--address", flags.addresses,
+                 "HOST:PORT, [IPV6]:PORT, :PORT, unix:/PATH or systemd; may be repeated");
+  cli.add_flag("--reactor", flags.reactor,
+               "The backend \"reactor\", also when the environment says another");
+  cli.add_option("--fast", flags.fast, "The backend \"threads\" with N accept workers")
+      ->check(whole_number(1, kMostLoops));
+  cli.add_option("--backend", flags.backend, "NAME or NAME:N, see --list-backends");
+  cli.add_flag("--list-backends", flags.list_backends, "Print the backends of this build and exit");
+  cli.add_option("--threads", flags.threads, "Event loops [1]")->check(whole_number(1, kMostLoops));
+  cli.add_option("--workers", flags.workers, "Threads for offloaded work; 0: one per processor [0]")
+      ->check(whole_number(0, kMostLoops));
+  cli.add_option("--max-connections", flags.max_connections, "Connections at once [100000]")
+      ->check(whole_number(1, UINT32_MAX));
+  cli.add_flag("--no-keep-alive", flags.no_keep_alive,
+               "Close every connection after its first answer");
+  cli.add_option("--head-timeout", flags.head_timeout, "For a request's head; 0: none [10]")
+      ->check(seconds());
+  cli.add_option("--body-timeout", flags.body_timeout, "Between two reads of a body; 0: none [20]")
+      ->check(seconds());
+  cli.add_option("--idle-timeout", flags.idle_timeout, "Between two requests; 0: none [60]")
+      ->check(seconds());
+}
+
+bool given(const CLI::App& cli, const std::string& flag) { return cli.count(flag) > 0; }
+
+/// What two flags contradict each other in, or nothing.
+std::string contradiction(const CLI::App& cli, const Flags& flags) {
+  struct Pair {
+    const char* one;
+    const char* other;
+  };
+  constexpr std::array<Pair, 6> kContradict = {{{"--reactor", "--fast"},
+                                                {"--reactor", "--backend"},
+                                                {"--fast", "--backend"},
+                                                {"--fast", "--threads"},
+                                                {"--address", "--host"},
+                                                {"--address", "--port"}}};
+  for (const auto& [one, other] : kContradict) {
+    if (given(cli, one) && given(cli, other))
+      return std::string(one) + " and " + other + " contradict each other: give one of them";
+  }
+  if (given(cli, "--threads") && flags.backend.find(':') != std::string::npos)
+    return "--threads and the number in --backend contradict each other: give one of them";
+  return {};
+}
+
+/// Flags win over the environment, so --threads also wins over the number in there.
+std::string chosen_backend(const CLI::App& cli, const Flags& flags) {
+  if (flags.reactor) return "reactor";
+  if (given(cli, "--fast")) return "fast:" + std::to_string(flags.fast);
+  if (given(cli, "--backend") || !given(cli, "--threads")) return flags.backend;
+  const char* const environment = std::getenv("LEANTEA_HTTP_BACKEND");
+  const std::string_view name = environment != nullptr ? environment : "";
+  return std::string(name.substr(0, name.find(':')));
+}
+
+/// Rounded up, so that a short timeout does not become none.
+std::chrono::milliseconds milliseconds(double seconds) {
+  constexpr double kPerSecond = 1000;
+  return std::chrono::milliseconds(std::llround(std::ceil(seconds * kPerSecond)));
+}
+
+void say_where(const Server& server) {
+  for (const std::string& address : server.addresses()) {
+    const bool tcp = !address.starts_with("unix:");
+    std::printf("listening on %s%s\n", tcp ? "http://" : "", address.c_str());
+  }
+  std::printf("%s", kRoutes.data());
+  std::printf("backend %s, %u loop%s\n", std::string(server.backend()).c_str(), server.loops(),
+              server.loops() == 1 ? "" : "s");
+  std::fflush(stdout);
+}
+
+ServerOptions options_from(const CLI::App& cli, const Flags& flags) {
+  ServerOptions options;
+  if (given(cli, "--host")) options.host = flags.host;
+  if (given(cli, "--port")) options.port = flags.port;
+  options.addresses = flags.addresses;
+  options.backend = chosen_backend(cli, flags);
+  if (given(cli, "--threads")) options.threads = flags.threads;
+  options.workers = flags.workers;
+  Limits& limits = options.limits;
+  if (given(cli, "--max-connections")) limits.connections = flags.max_connections;
+  if (flags.no_keep_alive) limits.requests_per_connection = 1;
+  if (given(cli, "--head-timeout")) limits.head_timeout = milliseconds(flags.head_timeout);
+  if (given(cli, "--body-timeout")) limits.body_timeout = milliseconds(flags.body_timeout);
+  if (given(cli, "--idle-timeout")) limits.idle_timeout = milliseconds(flags.idle_timeout);
+  options.on_start = say_where;
+  return options;
+}
+
+int fail(std::string_view what) {
+  std::string line = "bench_server: " + std::string(what);
+  for (char& c : line)
+    if (c == '\n') c = ' ';
+  std::fprintf(stderr, "%s (bench_server --help lists the flags)\n", line.c_str());
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App cli{"The server that LeanTea is measured with.", "bench_server"};
+  Flags flags;
+  add_flags(cli, flags);
+  try {
+    cli.parse(argc, argv);
+  } catch (const CLI::Success& help) {  // --help and --version
+    return cli.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return fail(error.what());
+  }
+  if (flags.list_backends) {
+    for (const std::string_view name : backends()) std::printf("%s\n", std::string(name).c_str());
+    return 0;
+  }
+  if (const std::string wrong = contradiction(cli, flags); !wrong.empty()) return fail(wrong);
+  return Server{make_router(), options_from(cli, flags)}.run();
+}
