@@ -20,12 +20,6 @@
 namespace leantea::net {
 namespace {
 
-#ifdef MSG_NOSIGNAL
-constexpr int kSendFlags = MSG_NOSIGNAL;
-#else
-constexpr int kSendFlags = 0;  // macOS: SO_NOSIGPIPE on each socket instead
-#endif
-
 /// accept(2) with what every accepted socket of ours has.
 int accept_raw(int listener, Blocking blocking) noexcept {
 #ifdef SOCK_CLOEXEC
@@ -121,27 +115,12 @@ AcceptResult accept_next(int listener, bool tcp_nodelay, Blocking blocking) noex
   return {.fd = fd, .error = IoError::kNone};
 }
 
-IoResult receive(int fd, std::span<char> space) noexcept {
-  LEANTEA_ASSERT(!space.empty());  // 0 bytes back would read as the end of the stream
+IoResult send_several(int fd, std::span<struct iovec> pieces) noexcept {
+  struct msghdr message = {};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = static_cast<decltype(message.msg_iovlen)>(pieces.size());
   for (;;) {
-    const ssize_t got = ::recv(fd, space.data(), space.size(), 0);
-    if (got >= 0) return {.bytes = got, .error = IoError::kNone};
-    if (errno != EINTR) return {.bytes = 0, .error = classify(errno)};
-  }
-}
-
-IoResult send(int fd, std::span<struct iovec> pieces) noexcept {
-  LEANTEA_ASSERT(!pieces.empty());
-  for (;;) {
-    ssize_t gone = 0;
-    if (pieces.size() == 1) {
-      gone = ::send(fd, pieces[0].iov_base, pieces[0].iov_len, kSendFlags);
-    } else {
-      struct msghdr message = {};
-      message.msg_iov = pieces.data();
-      message.msg_iovlen = static_cast<decltype(message.msg_iovlen)>(pieces.size());
-      gone = ::sendmsg(fd, &message, kSendFlags);
-    }
+    const ssize_t gone = ::sendmsg(fd, &message, kSendFlags);
     if (gone >= 0) return {.bytes = gone, .error = IoError::kNone};
     if (errno != EINTR) return {.bytes = 0, .error = classify(errno)};
   }

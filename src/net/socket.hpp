@@ -13,6 +13,9 @@
 #include <span>
 #include <string>
 
+#include "base/assert.hpp"
+#include "net/system_call.hpp"
+
 namespace leantea::net {
 
 /// What a failed operation means for the one who called it.
@@ -51,10 +54,36 @@ inline constexpr std::size_t kMaxPieces = 64;
 AcceptResult accept_next(int listener, bool tcp_nodelay, Blocking blocking) noexcept;
 
 /// Receives what is there, at most `space`. REQUIRES: space is not empty.
-IoResult receive(int fd, std::span<char> space) noexcept;
+inline IoResult receive(int fd, std::span<char> space) noexcept {
+  LEANTEA_ASSERT(!space.empty());  // 0 bytes back would read as the end of the stream
+  for (;;) {
+    const ssize_t got = system_call::recv(fd, space.data(), space.size());
+    if (got >= 0) [[likely]]
+      return {.bytes = got, .error = IoError::kNone};
+    if (got != -EINTR) return {.bytes = 0, .error = classify(static_cast<int>(-got))};
+  }
+}
+
+#ifdef MSG_NOSIGNAL
+inline constexpr int kSendFlags = MSG_NOSIGNAL;
+#else
+inline constexpr int kSendFlags = 0;  // macOS: SO_NOSIGPIPE on each socket instead
+#endif
+
+/// Sends several pieces with one system call; what send() does with more than one.
+IoResult send_several(int fd, std::span<struct iovec> pieces) noexcept;
 
 /// Sends the pieces with one system call. Never raises SIGPIPE. REQUIRES: at least one piece.
-IoResult send(int fd, std::span<struct iovec> pieces) noexcept;
+inline IoResult send(int fd, std::span<struct iovec> pieces) noexcept {
+  LEANTEA_ASSERT(!pieces.empty());
+  if (pieces.size() > 1) return send_several(fd, pieces);
+  for (;;) {
+    const ssize_t gone = system_call::send(fd, pieces[0].iov_base, pieces[0].iov_len, kSendFlags);
+    if (gone >= 0) [[likely]]
+      return {.bytes = gone, .error = IoError::kNone};
+    if (gone != -EINTR) return {.bytes = 0, .error = classify(static_cast<int>(-gone))};
+  }
+}
 
 /// Tells the peer that nothing more will be sent (FIN).
 void shut_down_sending(int fd) noexcept;

@@ -59,9 +59,9 @@ int EpollPoller::change(int fd, Interest /*from*/, Interest to, void* tag) noexc
 void EpollPoller::remove(int fd) noexcept { control(epoll_.get(), EPOLL_CTL_DEL, fd, 0, nullptr); }
 
 int EpollPoller::wait(int timeout_ms) noexcept {
-  const int count = epoll_wait(epoll_.get(), events_.data(), kBatch, timeout_ms);
+  const int count = system_call::epoll_wait(epoll_.get(), events_.data(), kBatch, timeout_ms);
   if (count >= 0) return count;
-  LEANTEA_ASSERT(errno == EINTR);  // EBADF, EFAULT, EINVAL are mistakes of ours
+  LEANTEA_ASSERT(count == -EINTR);  // EBADF, EFAULT, EINVAL are mistakes of ours
   return 0;
 }
 

@@ -1,0 +1,208 @@
+#include "net/uring/ring.hpp"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+
+namespace leantea::net::uring {
+namespace {
+
+/// What wait() may return besides success; all else is a mistake of ours (EBADF, EFAULT, EINVAL).
+bool is_passing(int result) noexcept {
+  return result == -ETIME || result == -EINTR || result == -EAGAIN || result == -EBUSY ||
+         result == -ENOMEM;
+}
+
+constexpr long long kMillisPerSecond = 1'000;
+constexpr long long kNanosPerMilli = 1'000'000;
+
+}  // namespace
+
+Ring::~Ring() {
+  if (opened_) io_uring_queue_exit(&ring_);
+}
+
+/// SINGLE_ISSUER and DEFER_TASKRUN: the kernel does its part for this ring only inside wait(), on the loop's
+/// own thread, without interrupting it and without locks. R_DISABLED: the thread that makes the ring is not
+/// the one that uses it. SUBMIT_ALL: an operation that fails does not hold up those behind it.
+struct io_uring_params Ring::parameters() noexcept {
+  struct io_uring_params parameters = {};
+  parameters.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+                     IORING_SETUP_R_DISABLED | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE;
+  parameters.cq_entries = kCompletions;
+  return parameters;
+}
+
+std::string Ring::setup_problem(int code) {
+  switch (code) {
+    case ENOSYS:
+      return "this kernel has no io_uring";
+    case EPERM:
+    case EACCES:
+      return "io_uring is forbidden to this process (a seccomp profile, or sysctl "
+             "kernel.io_uring_disabled)";
+    case EINVAL:
+      return "this kernel's io_uring is too old: it takes Linux 6.1 or newer";
+    case ENOMEM:
+      return "no memory for io_uring (ulimit -l)";
+    default:
+      return "cannot make an io_uring: " + error_text(code);
+  }
+}
+
+std::expected<void, std::string> Ring::available() {
+  Ring ring;
+  if (auto opened = ring.open(); !opened) return opened;
+  constexpr std::uint32_t kFeatures = IORING_FEAT_NODROP | IORING_FEAT_SUBMIT_STABLE |
+                                      IORING_FEAT_FAST_POLL | IORING_FEAT_EXT_ARG |
+                                      IORING_FEAT_CQE_SKIP;
+  if ((ring.ring_.features & kFeatures) != kFeatures) return std::unexpected(setup_problem(EINVAL));
+  const std::unique_ptr<struct io_uring_probe, decltype(&io_uring_free_probe)> probe(
+      io_uring_get_probe_ring(&ring.ring_), &io_uring_free_probe);
+  constexpr int kOperations[] = {IORING_OP_ACCEPT,  IORING_OP_RECV,     IORING_OP_SEND,
+                                 IORING_OP_SENDMSG, IORING_OP_POLL_ADD, IORING_OP_ASYNC_CANCEL};
+  const bool all = probe && std::ranges::all_of(kOperations, [&](int operation) {
+                     return io_uring_opcode_supported(probe.get(), operation) != 0;
+                   });
+  if (!all) return std::unexpected(setup_problem(EINVAL));
+  return {};
+}
+
+std::expected<void, std::string> Ring::open() {
+  struct io_uring_params parameters = Ring::parameters();
+  if (const int result = io_uring_queue_init_params(kSubmissions, &ring_, &parameters);
+      result != 0) {
+    return std::unexpected(setup_problem(-result));
+  }
+  opened_ = true;
+  if (auto made = buffers_.open(ring_); !made) return made;
+  wake_ = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake_) return std::unexpected("cannot make an eventfd: " + error_text(errno));
+  return {};
+}
+
+void Ring::enable() noexcept {
+  const int result = io_uring_enable_rings(&ring_);
+  LEANTEA_ASSERT(result == 0);  // EBADFD: it is enabled already
+  // Saves the kernel a look-up of the ring per call. Without it everything works as well.
+  io_uring_register_ring_fd(&ring_);
+  watch_wake();
+}
+
+// ---- Operations ----
+
+void Ring::accept(int listener, Tag tag) noexcept {
+  struct io_uring_sqe& sqe = next();
+  io_uring_prep_multishot_accept(&sqe, listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  sqe.user_data = tag.bits();
+}
+
+void Ring::receive(int fd, Tag tag) noexcept {
+  struct io_uring_sqe& sqe = next();
+  io_uring_prep_recv_multishot(&sqe, fd, nullptr, 0, 0);
+  sqe.flags = IOSQE_BUFFER_SELECT;
+  sqe.buf_group = BufferRing::kGroup;
+  sqe.user_data = tag.bits();
+}
+
+void Ring::send(int fd, std::span<const struct iovec> pieces, Tag tag) noexcept {
+  LEANTEA_ASSERT(!pieces.empty() && pieces.size() <= kMaxPieces);
+  constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
+  struct msghdr* const header = pieces.size() > 1 ? &message(pieces) : nullptr;
+  struct io_uring_sqe& sqe = next();
+  if (header != nullptr) {
+    io_uring_prep_sendmsg(&sqe, fd, header, kFlags);
+  } else {
+    io_uring_prep_send(&sqe, fd, pieces[0].iov_base, pieces[0].iov_len, kFlags);
+  }
+  sqe.user_data = tag.bits();
+}
+
+void Ring::watch_room(int fd, Tag tag) noexcept {
+  struct io_uring_sqe& sqe = next();
+  io_uring_prep_poll_add(&sqe, fd, POLLOUT);
+  sqe.user_data = tag.bits();
+}
+
+void Ring::watch_end(int fd, Tag tag) noexcept {
+  struct io_uring_sqe& sqe = next();
+  io_uring_prep_poll_add(&sqe, fd, POLLRDHUP);
+  sqe.user_data = tag.bits();
+}
+
+/// Edge-triggered: each write is told once, so nobody has to read the counter back to zero.
+void Ring::watch_wake() noexcept {
+  struct io_uring_sqe& sqe = next();
+  io_uring_prep_poll_multishot(&sqe, wake_.get(), POLLIN);
+  sqe.user_data = Tag(nullptr, Operation::kWake).bits();
+}
+
+void Ring::cancel(Tag tag) noexcept {
+  struct io_uring_sqe& sqe = next();
+  io_uring_prep_cancel64(&sqe, tag.bits(), 0);
+  sqe.flags = IOSQE_CQE_SKIP_SUCCESS;  // and a failure is told as one of kNone: it ended by itself
+  sqe.user_data = Tag().bits();
+}
+
+struct io_uring_sqe& Ring::next() noexcept {
+  struct io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+  if (sqe == nullptr) {
+    flush();
+    sqe = io_uring_get_sqe(&ring_);
+  }
+  return *sqe;
+}
+
+/// `pieces` in a message that stays until they are handed over.
+struct msghdr& Ring::message(std::span<const struct iovec> pieces) noexcept {
+  if (!messages_) messages_ = std::make_unique_for_overwrite<std::array<Message, kMessages>>();
+  if (messages_used_ == kMessages) flush();
+  Message& message = (*messages_)[messages_used_++];
+  std::ranges::copy(pieces, message.pieces.begin());
+  message.header = {};
+  message.header.msg_iov = message.pieces.data();
+  message.header.msg_iovlen = pieces.size();
+  return message.header;
+}
+
+// ---- Turns ----
+
+void Ring::flush() noexcept {
+  // Not all at once only when the kernel has no memory for an operation just now; it will have.
+  while (io_uring_sq_ready(&ring_) != 0) {
+    const int result = io_uring_submit(&ring_);
+    LEANTEA_ASSERT(result >= 0 || is_passing(result));
+  }
+  messages_used_ = 0;
+}
+
+unsigned Ring::wait(int timeout_ms) noexcept {
+  io_uring_cq_advance(&ring_, taken_);
+  int result = 0;
+  if (timeout_ms == 0) {
+    result = io_uring_submit_and_get_events(&ring_);
+  } else {
+    struct __kernel_timespec time = {.tv_sec = timeout_ms / kMillisPerSecond,
+                                     .tv_nsec = timeout_ms % kMillisPerSecond * kNanosPerMilli};
+    struct io_uring_cqe* first = nullptr;
+    result = io_uring_submit_and_wait_timeout(&ring_, &first, 1, timeout_ms < 0 ? nullptr : &time,
+                                              nullptr);
+  }
+  LEANTEA_ASSERT(result >= 0 || is_passing(result));
+  flush();  // nothing is left, but for what flush() says
+  taken_ = std::min(io_uring_cq_ready(&ring_), kBatch);
+  return taken_;
+}
+
+void Ring::wake() noexcept {
+  const std::uint64_t one = 1;
+  // Fails only when the counter is full, and then the loop has been woken 2^64 times.
+  [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
+}
+
+}  // namespace leantea::net::uring

@@ -1,0 +1,116 @@
+// Ring: the loop's side of the kernel's io_uring: operations go in, completions come out, with one system
+// call per turn.
+//
+// open() may be called by the owner's thread; enable() and all that follows are the loop's, but for wake().
+// Completions are valid until the next wait(). Nothing that is asked for happens before the next wait()
+// or flush(), and then:
+//  1. a send has read its bytes, and its result is among the completions of that wait(): it never waits
+//     for room inside the kernel (MSG_DONTWAIT), so nobody need keep bytes for it any longer;
+//  2. everything else stays under way until a completion without more() says that it has ended.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <liburing.h>
+
+#include "net/listener.hpp"
+#include "net/socket.hpp"
+#include "net/uring/buffer_ring.hpp"
+#include "net/uring/operation.hpp"
+
+namespace leantea::net::uring {
+
+class Ring {
+ public:
+  using Event = struct io_uring_cqe;
+
+  Ring() noexcept = default;
+  ~Ring();
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
+  /// Whether this kernel lets this process have such a ring, and has what it needs.
+  static std::expected<void, std::string> available();
+  /// What a failed io_uring_setup(2) means for the user.
+  static std::string setup_problem(int code);
+
+  /// Makes the kernel's objects. Once, before anything else.
+  std::expected<void, std::string> open();
+  /// Makes the ring this thread's. Once, before the first wait().
+  void enable() noexcept;
+
+  /// Starts accepting. A listener that other loops have, too, wakes one of them.
+  void accept(int listener, Tag tag) noexcept;
+  /// Starts receiving into the shared buffers: many completions, see bytes().
+  void receive(int fd, Tag tag) noexcept;
+  /// Sends what the kernel has room for now. The bytes stay where they are until the next wait() or
+  /// flush(). REQUIRES: 1 to kMaxPieces pieces.
+  void send(int fd, std::span<const struct iovec> pieces, Tag tag) noexcept;
+  /// Waits for room to send, or for the end of the connection.
+  void watch_room(int fd, Tag tag) noexcept;
+  /// Waits for the peer's FIN, or for the end of the connection.
+  void watch_end(int fd, Tag tag) noexcept;
+  /// Starts listening for wake(). enable() does; again after a completion of kWake without more().
+  void watch_wake() noexcept;
+  /// Ends the operation with this tag early. It still has its last completion.
+  void cancel(Tag tag) noexcept;
+
+  /// Hands over what was asked for, without waiting.
+  void flush() noexcept;
+  /// Hands over what was asked for and waits for completions, at most `timeout_ms` (-1: for ever); how
+  /// many there are.
+  unsigned wait(int timeout_ms) noexcept;
+  /// Completion `index` of the last wait().
+  const Event& event(unsigned index) const noexcept {
+    return ring_.cq.cqes[(*ring_.cq.khead + index) & ring_.cq.ring_mask];
+  }
+
+  static Tag tag(const Event& event) noexcept { return Tag(event.user_data); }
+  /// The operation goes on after this completion.
+  static bool more(const Event& event) noexcept { return (event.flags & IORING_CQE_F_MORE) != 0; }
+
+  /// What a receive brought, until recycle(). REQUIRES: completions are taken in order.
+  std::string_view bytes(const Event& event) const noexcept { return buffers_.bytes(event); }
+  void recycle(const Event& event) noexcept { buffers_.recycle(event); }
+
+  /// Any thread: makes wait() return an event for kWake, once per call or few calls.
+  void wake() noexcept;
+
+ private:
+  /// Operations handed over at once; more are handed over in several calls. A turn has a send, and now
+  /// and then a receive, for each of its requests.
+  static constexpr unsigned kSubmissions = 256;
+  /// Completions the kernel has room for without taking memory for each. A turn brings about 20 where
+  /// the kernel bounds it (6.13), and one per connection with bytes elsewhere.
+  static constexpr unsigned kCompletions = 1024;
+  /// Completions taken at once, as in the reactor: 256 requests at 5 µs are 1.3 ms.
+  static constexpr unsigned kBatch = 256;
+  /// Sends of several pieces between two calls to the kernel.
+  static constexpr unsigned kMessages = 8;
+
+  /// A send of several pieces. The kernel reads it when it is handed over.
+  struct Message {
+    struct msghdr header;
+    std::array<struct iovec, kMaxPieces> pieces;
+  };
+
+  static struct io_uring_params parameters() noexcept;
+  struct io_uring_sqe& next() noexcept;
+  struct msghdr& message(std::span<const struct iovec> pieces) noexcept;
+
+  struct io_uring ring_ = {};
+  bool opened_ = false;
+  BufferRing buffers_;
+  Fd wake_;
+  unsigned taken_ = 0;  ///< completions of the last wait()
+  unsigned messages_used_ = 0;
+  std::unique_ptr<std::array<Message, kMessages>> messages_;  ///< made for the first that needs it
+};
+
+}  // namespace leantea::net::uring
