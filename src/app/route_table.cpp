@@ -183,6 +183,15 @@ std::vector<TextTable::Entry> entries(const Collected& collected, bool children)
   return entries;
 }
 
+std::string wrong_with_limits(const RouteLimits& limits) {
+  constexpr Limits::milliseconds kZero{0};
+  if (limits.body_timeout.value_or(kZero) < kZero)
+    return "has a negative body_timeout: use 0 to turn it off";
+  if (limits.handler_timeout.value_or(kZero) < kZero)
+    return "has a negative handler_timeout: use 0 to turn it off";
+  return {};
+}
+
 std::string named(Method method, std::string_view pattern) {
   return std::string(to_string(method)) + " \"" + std::string(pattern) + '"';
 }
@@ -222,6 +231,8 @@ std::vector<std::string> RouteTable::problems(const std::vector<std::unique_ptr<
       problems.push_back(name + " can never be reached: " + std::string(to_string(method)) +
                          " is not served, remove the route");
     }
+    if (const std::string wrong = wrong_with_limits(RouterAccess::limits(*route)); !wrong.empty())
+      problems.push_back(name + ' ' + wrong);
     const auto pattern = parse_route_pattern(text);
     if (!pattern) {
       problems.push_back(name + ' ' + pattern.error());
