@@ -101,6 +101,8 @@ class Engine {
     return first_ == nullptr && orphans_ == 0 && posting_.load(std::memory_order_acquire) == 0;
   }
   std::uint32_t connection_count() const noexcept { return connection_count_; }
+  /// Handlers whose connections are gone are out on workers: each comes back with a post().
+  bool handlers_out() const noexcept { return orphans_ != 0; }
 
   /// Any thread: hands `item` to this loop and wakes it when needed.
   void post(base::MailItem& item) noexcept;

@@ -83,7 +83,8 @@ class AcceptWorker final : public app::Waker {
   Clock clock_;
   app::Engine engine_;  ///< has no connections: it counts places and writes refusals
   std::vector<Listener> ports_;
-  std::vector<pollfd> watched_;  ///< of wake_, then of each port; a port's fd is -1 while not watched
+  std::vector<pollfd>
+      watched_;  ///< of wake_, then of each port; a port's fd is -1 while not watched
   AcceptGate gate_;
   RefusedSockets refused_;
   base::Millis ports_close_at_ = AcceptGate::kNever;

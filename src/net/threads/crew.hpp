@@ -49,9 +49,7 @@ class Crew {
   /// Begins a drain that ends at `deadline` (monotonic), or brings its end forward.
   void drain(base::Millis deadline);
   /// When the drain ends; ConnectionThread::kNever while there is none.
-  base::Millis drain_until() const noexcept {
-    return drain_until_.load(std::memory_order_seq_cst);
-  }
+  base::Millis drain_until() const noexcept { return drain_until_.load(std::memory_order_seq_cst); }
   /// Waits until every thread has ended its connection, and ends them. REQUIRES: nobody hires any more.
   void end();
 

@@ -33,7 +33,7 @@ class Threads final : public Backend {
   const BackendOptions options_;
   threads::Crew crew_;
   std::vector<std::unique_ptr<threads::AcceptWorker>> workers_;  // constant after start()
-  std::vector<std::thread> threads_;                             // the owner's thread; of the workers
+  std::vector<std::thread> threads_;  // the owner's thread; of the workers
 };
 
 std::unique_ptr<Backend> make_threads(app::ServerShared& shared, const BackendOptions& options);
