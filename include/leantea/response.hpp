@@ -174,6 +174,7 @@ class [[nodiscard]] Response {
     std::shared_ptr<const void> owner;
     std::unique_ptr<detail::Producer> producer;
     std::optional<std::uint64_t> length;
+    std::string fields;  ///< all field lines when they are too long for inline_
   };
   static constexpr std::size_t kInlineBytes = 384;
 
@@ -184,6 +185,7 @@ class [[nodiscard]] Response {
   void set_content(Content&& content);
   void append_field(std::string_view name, std::string_view value);
   std::string_view fields() const noexcept;
+  Rare& rare();
 
   Status status_;
   Body body_kind_ = Body::kStatic;
@@ -195,7 +197,6 @@ class [[nodiscard]] Response {
   std::string_view type_line_;  ///< "Content-Type: …\r\n" with static storage, or empty
   std::string_view view_;       ///< kStatic, kBorrowed, kShared
   std::string owned_;           ///< kOwned
-  std::string spilled_;         ///< all field lines when they are too long for inline_
   std::unique_ptr<Rare> rare_;
   std::array<char, kInlineBytes> inline_;  // not initialised: see fields_size_, inline_body_size_
 };

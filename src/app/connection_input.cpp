@@ -216,11 +216,13 @@ Response Connection::call_plain(Request& request, const Handler& handler) const 
 
 std::optional<Response> Connection::ask_head_hook(const Request& request, const Route& route) const {
   std::optional<Response> refusal;
+  bool passed = false;
   Response answer = checked_answer(request, [&]() -> Response {
     refusal = RouterAccess::head_hook(route)(request);
-    return refusal ? std::move(*refusal) : Response{Status::kNoContent};
+    passed = !refusal.has_value();
+    return passed ? Response{} : std::move(*refusal);
   });
-  if (!refusal && answer.status() == Status::kNoContent) return std::nullopt;
+  if (passed) return std::nullopt;
   return answer;
 }
 
@@ -230,11 +232,19 @@ void Connection::log_failure(const Request& request, std::string_view what) cons
   engine_.shared().application.log(line);
 }
 
+/// An answer with a field that cannot be sent, which its handler did not look at, becomes a 500.
+void Connection::replace_broken(const Request& request, Response& response) const {
+  if (!detail::ResponseAccess::broken(response)) [[likely]] return;
+  log_failure(request, "the answer has a header field that cannot be sent");
+  response = error_response(Status::kInternalServerError);
+}
+
 /// Answers without asking for what is left of the content: at once where nothing stands before it, else
 /// in its turn.
 void Connection::respond(const http::RequestHead& head, Request& request, const RequestFacts& facts,
-                         Response response) {
+                         Response&& response) {
   if (front_ == nullptr && facts.framing.kind == h1::Framing::Kind::kNone && !response.streamed()) {
+    replace_broken(request, response);
     answer(std::move(response), request.method_, request.version_,
            !facts.keep_alive || engine_.draining());
     since_ = now();

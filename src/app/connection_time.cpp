@@ -56,8 +56,19 @@ base::Millis Connection::next_due() const noexcept {
   return first;
 }
 
+/// The usual case, in a few instructions: nothing is in progress, and the node that is set fires before
+/// anything can be due. (A request that is answered at once comes here twice.)
+bool Connection::armed_in_time() const noexcept {
+  if (front_ != nullptr || receiving_ != nullptr || stash_ != nullptr) return false;
+  if (closing_ != Closing::kNo || engine_.draining() || served_ == 0 || !is_set()) return false;
+  const Limits& limits = engine_.limits();
+  const auto timeout = output_.empty() ? limits.idle_timeout : limits.write_timeout;
+  return due <= now() + timeout.count();
+}
+
 void Connection::rearm() noexcept {
   if (!output_.empty() && write_since_ == 0) write_since_ = now();
+  if (armed_in_time()) [[likely]] return;
   // While the server drains, a connection ends when there is nothing left to answer.
   if (engine_.draining() && served_ != 0 && idle()) closing_ = Closing::kFlush;
   if (finished()) return;

@@ -271,6 +271,7 @@ void Exchange::answer_instead(Response response) {
 /// Keeps an answer until its turn, which may come after what it borrowed is gone.
 void Exchange::set_answer(Response response) {
   response_.emplace(std::move(response));
+  connection_->replace_broken(request_, *response_);
   detail::ResponseAccess::keep(*response_);
   stage_ = Stage::kAnswered;
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/assert.hpp"
+#include "base/date_cache.hpp"
 #include "http/response_access.hpp"
 
 namespace leantea::h1 {
@@ -12,10 +13,6 @@ namespace {
 
 using Access = detail::ResponseAccess;
 
-constexpr std::string_view kCloseLine = "Connection: close\r\n";
-constexpr std::string_view kKeepAliveLine = "Connection: keep-alive\r\n";
-constexpr std::string_view kChunkedLine = "Transfer-Encoding: chunked\r\n";
-
 // The longest head without type and fields: a status line with the longest reason phrase (31), Date,
 // one Connection line, one framing line with 20 digits, the empty line.
 constexpr std::size_t kFixedBytes = 160;
@@ -23,9 +20,18 @@ constexpr std::size_t kFixedBytes = 160;
 // second piece costs less than the copy.
 constexpr std::size_t kCopyBodyBytes = 2048;
 
+/// The short pieces are most of an answer: two moves in place of a call of memcpy.
 char* put(char* p, std::string_view bytes) noexcept {
-  std::memcpy(p, bytes.data(), bytes.size());
-  return p + bytes.size();
+  const std::size_t size = bytes.size();
+  if (size <= 16 && size >= 8) {
+    std::memcpy(p, bytes.data(), 8);
+    std::memcpy(p + size - 8, bytes.data() + size - 8, 8);
+  } else if (size < 8) {
+    for (std::size_t i = 0; i < size; ++i) p[i] = bytes[i];
+  } else {
+    std::memcpy(p, bytes.data(), size);
+  }
+  return p + size;
 }
 
 /// A constant piece; its size is known to the compiler, so this is a few moves.
@@ -96,20 +102,22 @@ Plan plan_answer(const Response& response, const AnswerContext& context) noexcep
 
 char* put_head(char* p, const Response& response, const AnswerContext& context, const Plan& plan) {
   p = put_status_line(p, response.status());
-  p = put(p, context.date_line);
+  std::memcpy(p, context.date_line.data(), base::DateCache::kLineBytes);
+  p += base::DateCache::kLineBytes;
   p = put(p, Access::type_line(response));
-  p = put(p, Access::fields(response));
+  if (const std::string_view fields = Access::fields(response); !fields.empty()) p = put(p, fields);
   if (plan.close) {
-    p = put(p, kCloseLine);
+    p = put_constant(p, "Connection: close\r\n");
   } else if (context.version == Version::kHttp10) {
-    p = put(p, kKeepAliveLine);  // RFC 9112 §C.2.2: 1.0 closes unless told otherwise
+    p = put_constant(
+        p, "Connection: keep-alive\r\n");  // RFC 9112 §C.2.2: 1.0 closes unless told otherwise
   }
   if (plan.send_length) {
     p = put_constant(p, "Content-Length: ");
     p = put_number(p, plan.length);
     return put_constant(p, "\r\n\r\n");
   }
-  if (plan.coding == BodyCoding::kChunked) p = put(p, kChunkedLine);
+  if (plan.coding == BodyCoding::kChunked) p = put_constant(p, "Transfer-Encoding: chunked\r\n");
   return put_constant(p, "\r\n");
 }
 
@@ -134,14 +142,13 @@ void append_body(Response&& response, base::BlockPool& pool, base::OutputQueue& 
 }  // namespace
 
 Encoded encode_response(Response&& response, const AnswerContext& context, base::BlockPool& pool,
-                           base::OutputQueue& out) {
+                        base::OutputQueue& out) {
   LEANTEA_ASSERT(!Access::broken(response));
   const Plan plan = plan_answer(response, context);
   const std::size_t head_bytes =
       kFixedBytes + Access::type_line(response).size() + Access::fields(response).size();
-  const std::size_t copied = plan.send_body && plan.length <= kCopyBodyBytes
-                                 ? static_cast<std::size_t>(plan.length)
-                                 : 0;
+  const std::size_t copied =
+      plan.send_body && plan.length <= kCopyBodyBytes ? static_cast<std::size_t>(plan.length) : 0;
   if (head_bytes + copied <= base::BlockPool::kBlockBytes) {
     char* const begin = out.reserve(pool, head_bytes + copied);
     char* p = put_head(begin, response, context, plan);
@@ -160,7 +167,8 @@ Encoded encode_response(Response&& response, const AnswerContext& context, base:
 
 std::string encode_interim(Status status, std::string_view fields) {
   std::string interim(64, '\0');
-  interim.resize(static_cast<std::size_t>(put_status_line(interim.data(), status) - interim.data()));
+  interim.resize(
+      static_cast<std::size_t>(put_status_line(interim.data(), status) - interim.data()));
   return interim.append(fields).append("\r\n");
 }
 

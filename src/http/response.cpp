@@ -50,7 +50,6 @@ Response::Response(Response&& other) noexcept
       type_line_(other.type_line_),
       view_(std::exchange(other.view_, {})),
       owned_(std::move(other.owned_)),
-      spilled_(std::move(other.spilled_)),
       rare_(std::move(other.rare_)) {
   std::memcpy(inline_.data(), other.inline_.data(), fields_size_);
   const std::size_t body_at = kInlineBytes - inline_body_size_;
@@ -93,7 +92,8 @@ Response Response::make_stream(std::string_view content_type,
                                std::optional<std::uint64_t> length) {
   Response response;
   response.body_kind_ = Body::kStream;
-  response.rare_ = std::make_unique<Rare>(Rare{nullptr, std::move(producer), length});
+  response.rare().producer = std::move(producer);
+  response.rare().length = length;
   if (!content_type.empty()) response.header(kTypeName, content_type);
   return response;
 }
@@ -127,7 +127,7 @@ void Response::set_content(Content&& content) {
     case Content::Kind::kShared:
       body_kind_ = Body::kShared;
       view_ = content.view_;
-      rare_ = std::make_unique<Rare>(Rare{std::move(content.owner_), nullptr, std::nullopt});
+      rare().owner = std::move(content.owner_);
       return;
   }
 }
@@ -169,14 +169,19 @@ void Response::append_field(std::string_view name, std::string_view value) {
     return;
   }
   if (!fields_spilled_) {
-    spilled_.assign(inline_.data(), fields_size_);
+    rare().fields.assign(inline_.data(), fields_size_);
     fields_spilled_ = true;
   }
-  spilled_.append(name).append(": ").append(value).append("\r\n");
+  rare().fields.append(name).append(": ").append(value).append("\r\n");
+}
+
+Response::Rare& Response::rare() {
+  if (!rare_) rare_ = std::make_unique<Rare>();
+  return *rare_;
 }
 
 std::string_view Response::fields() const noexcept {
-  return fields_spilled_ ? std::string_view{spilled_}
+  return fields_spilled_ ? std::string_view{rare_->fields}
                          : std::string_view{inline_.data(), fields_size_};
 }
 
