@@ -87,7 +87,9 @@ std::expected<void, std::string> Ring::open() {
 }
 
 void Ring::enable() noexcept {
-  const int result = io_uring_enable_rings(&ring_);
+  // io_uring_enable_rings(), which liburing 2.3 declares and does not export.
+  const auto ring = static_cast<unsigned>(ring_.ring_fd);
+  const int result = io_uring_register(ring, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
   LEANTEA_ASSERT(result == 0);  // EBADFD: it is enabled already
   // Saves the kernel a look-up of the ring per call. Without it everything works as well.
   io_uring_register_ring_fd(&ring_);
