@@ -17,6 +17,7 @@ namespace leantea::base {
 namespace {
 
 constexpr std::size_t kBlock = BlockPool::kBlockBytes;
+constexpr std::size_t kLong = OutputQueue::kCopyBytes + 100;  // more than is copied
 
 std::string pattern(std::size_t bytes, unsigned seed = 1) {
   std::string s(bytes, '\0');
@@ -144,11 +145,11 @@ TEST_F(OutputQueueTest, ShortOwnedStringStandsAloneWhereNoBlockHasRoom) {
 }
 
 TEST_F(OutputQueueTest, SharedBytesAreKeptUntilConsumedAndNoLonger) {
-  auto owner = std::make_shared<std::string>(pattern(1000));
+  auto owner = std::make_shared<std::string>(pattern(kLong));
   queue.append_shared(owner, *owner);
   EXPECT_EQ(owner.use_count(), 2);
   EXPECT_EQ(pieces().at(0).data(), owner->data());
-  queue.consume(pool, 999);
+  queue.consume(pool, kLong - 1);
   EXPECT_EQ(owner.use_count(), 2);
   queue.consume(pool, 1);
   EXPECT_EQ(owner.use_count(), 1);
@@ -170,7 +171,7 @@ TEST_F(OutputQueueTest, StaticBytesNeedNoOwner) {
 }
 
 TEST_F(OutputQueueTest, NothingIsWrittenBehindForeignBytes) {
-  std::string foreign = pattern(1000);
+  std::string foreign = pattern(kLong);
   const std::string before = foreign;
   queue.append_shared(nullptr, std::string_view(foreign).substr(0, 500));
   queue.append(pool, "0123456789");
@@ -182,7 +183,7 @@ TEST_F(OutputQueueTest, NothingIsWrittenBehindForeignBytes) {
 // Invariants 1 and 2: io_uring sends from these bytes while answers are appended behind them.
 TEST_F(OutputQueueTest, ShownBytesStayWhereTheyAre) {
   reserve_and_commit("first ");
-  queue.append_owned(pattern(500));
+  queue.append_owned(pattern(kLong));
   reserve_and_commit("third ");
   const auto shown = pieces();
   const std::vector<std::string> bytes(shown.begin(), shown.end());
@@ -202,12 +203,13 @@ TEST_F(OutputQueueTest, ShownBytesStayWhereTheyAre) {
 }
 
 TEST_F(OutputQueueTest, ConsumedAnywhereTheRestFollows) {
-  const std::string all = "abc" + pattern(600) + "def" + pattern(700, 2) + pattern(2 * kBlock, 3);
+  const std::string all =
+      "abc" + pattern(kLong) + "def" + pattern(kLong, 2) + pattern(2 * kBlock, 3);
   for (std::size_t at = 0; at <= all.size(); ++at) {
     queue.append(pool, "abc");
-    queue.append_owned(pattern(600));
+    queue.append_owned(pattern(kLong));
     queue.append(pool, "def");
-    queue.append_shared(nullptr, std::string_view(all).substr(606, 700));
+    queue.append_shared(nullptr, std::string_view(all).substr(6 + kLong, kLong));
     queue.append(pool, pattern(2 * kBlock, 3));
     queue.consume(pool, at);
     ASSERT_EQ(queue.size(), all.size() - at);
@@ -216,7 +218,7 @@ TEST_F(OutputQueueTest, ConsumedAnywhereTheRestFollows) {
 }
 
 TEST_F(OutputQueueTest, GatherShowsNoMoreThanAskedFor) {
-  for (int i = 0; i < 10; ++i) queue.append_owned(pattern(300));
+  for (int i = 0; i < 10; ++i) queue.append_owned(pattern(kLong));
   std::array<iovec, 3> out;
   EXPECT_EQ(queue.gather(out), 3u);
   EXPECT_EQ(queue.gather({}), 0u);
@@ -241,10 +243,10 @@ TEST_F(OutputQueueTest, UnusedReservationsGoBackToo) {
   EXPECT_EQ(pool.free_count(), 1u);
 
   queue.reserve(pool, 10);  // this block stays without a byte, in the middle
-  queue.append_owned(pattern(1000));
+  queue.append_owned(pattern(kLong));
   queue.reserve(pool, 10);
   EXPECT_EQ(pieces().size(), 1u);
-  EXPECT_EQ(drain(), pattern(1000));
+  EXPECT_EQ(drain(), pattern(kLong));
   EXPECT_EQ(pool.free_count(), 2u);
 
   OutputQueue unused;  // given to the heap: its destructor has no pool
@@ -257,17 +259,17 @@ TEST_F(OutputQueueTest, SpliceMovesAllBehindTheLastByte) {
   EXPECT_TRUE(queue.empty());
 
   other.append(pool, "one ");
-  other.append_owned(pattern(1000));
+  other.append_owned(pattern(kLong));
   queue.splice(other);
   EXPECT_TRUE(other.empty());
-  EXPECT_EQ(queue.size(), 1004u);
+  EXPECT_EQ(queue.size(), 4 + kLong);
 
   other.append(pool, " two");
   other.append(pool, " three");
   queue.splice(other);
   queue.append(pool, " four");
   queue.splice(other);
-  EXPECT_EQ(drain(), "one " + pattern(1000) + " two three four");
+  EXPECT_EQ(drain(), "one " + pattern(kLong) + " two three four");
 }
 
 TEST_F(OutputQueueTest, PoolGivesBackTheWarmestBlock) {

@@ -1,0 +1,31 @@
+// Handing work back to a loop, without the other thread: what is left when nobody competes.
+#include <benchmark/benchmark.h>
+
+#include "base/mailbox.hpp"
+
+namespace leantea::base {
+namespace {
+
+struct Letter final : MailItem {
+  void deliver() override {}
+};
+
+void BM_PostAndTake(benchmark::State& state) {
+  Mailbox box;
+  Letter letter;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(box.post(letter));
+    benchmark::DoNotOptimize(box.take_all());
+  }
+}
+BENCHMARK(BM_PostAndTake);
+
+/// What each turn of a loop pays.
+void BM_TakeNothing(benchmark::State& state) {
+  Mailbox box;
+  for (auto _ : state) benchmark::DoNotOptimize(box.take_all());
+}
+BENCHMARK(BM_TakeNothing);
+
+}  // namespace
+}  // namespace leantea::base
