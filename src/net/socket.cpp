@@ -68,11 +68,15 @@ std::string unix_text(const sockaddr_un& address, socklen_t length) {
 }  // namespace
 
 IoError classify(int code) noexcept {
-  // Two names for one number on most systems, and a switch may hold a number only once.
-  if (code == EAGAIN || code == EWOULDBLOCK) return IoError::kWouldBlock;
   switch (code) {
     case 0:
       return IoError::kNone;
+
+    case EAGAIN:
+#if EAGAIN != EWOULDBLOCK
+    case EWOULDBLOCK:
+#endif
+      return IoError::kWouldBlock;
 
     case ECONNRESET:    // RST while connected
     case EPIPE:         // sending after the peer's RST, or after our own shutdown
