@@ -44,7 +44,7 @@ target_compile_options(leantea_compile INTERFACE
   $<$<BOOL:${LEANTEA_WERROR}>:-Werror>)
 if(leantea_is_gcc)
   target_compile_options(leantea_compile INTERFACE
-    -Wduplicated-cond -Wlogical-op -Wextra-semi -Wsuggest-override
+    -Wduplicated-cond -Wextra-semi -Wsuggest-override
     # These look through inlined code and, in GCC 12 with -O2 and above, report what cannot happen (std::string,
     # std::optional and std::expected are enough to provoke them). Clang, ASan and UBSan watch over the same faults.
     -Wno-maybe-uninitialized -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
