@@ -70,7 +70,6 @@ Block classify(std::string_view head, bool in_container, char before_brace) {
   if (!in_container) return Block::kOther;
   // `member_{value}` in a list of initialisers: clang-format puts no space before such a brace.
   if (before_brace != ' ' && before_brace != '\n') return Block::kOther;
-  // A template's parameters may hold parentheses and the word class; they say nothing about the rest.
   const bool has_parameters = head.find('(') != std::string_view::npos;
   for (const std::string_view word : {"namespace", "class", "struct", "union", "enum", "extern"}) {
     const std::size_t at = head.find(word);
@@ -88,6 +87,7 @@ std::string name_before_parameters(std::string_view head) {
   while (end > 0 && head[end - 1] == ' ') --end;
   std::size_t begin = end;
   while (begin > 0 && head[begin - 1] != ' ' && head[begin - 1] != '\n') --begin;
+  if (head.substr(begin).starts_with("TEST")) end = head.find(')', end) + 1;
   return std::string(head.substr(begin, end - begin));
 }
 
@@ -113,7 +113,8 @@ void blank_directives(std::string& code) {
 }  // namespace
 
 bool SourceFile::is_test() const {
-  return path.ends_with("_test.cpp") || path.ends_with("_bench.cpp") || is_below("tests/") ||
+  const std::string_view stem(path.data(), path.find_last_of('.'));
+  return stem.ends_with("_test") || stem.ends_with("_bench") || is_below("tests/") ||
          is_below("fuzz/");
 }
 

@@ -39,9 +39,10 @@ struct Include {
 std::vector<Include> includes_of(const SourceFile& file);
 
 struct Function {
-  std::string name;  ///< as written before the parameters: "Parser::parse", "TEST"
-  int first_line;    ///< of the opening brace
-  int lines;         ///< from the opening to the closing brace
+  /// As written before the parameters: "Parser::parse"; a test whole: "TEST(Suite, Case)".
+  std::string name;
+  int first_line;  ///< of the opening brace
+  int lines;       ///< from the opening to the closing brace
 };
 /// The function bodies in a file that clang-format has laid out. Lambdas inside a function count as
 /// part of it.
