@@ -185,13 +185,17 @@ std::optional<Status> ChunkedDecoder::end_trailer_line(std::string& trailers) no
     return std::nullopt;
   }
   const std::size_t at = trailers.size() - line_bytes_;
-  FieldLine line;
-  if (!split_field_line(trailers.data() + at, trailers.data() + trailers.size(), line))
-    return Status::kBadRequest;
-  if (http::forbidden_in_trailers({trailers.data() + at, line.name_size}))
-    return Status::kBadRequest;
-  trailers.resize(at + line.value_at + line.value_size);
-  trailers.replace(at + line.name_size, line.value_at - line.name_size, ": ");
+  // The scanner wants more than a short line has behind its beginning.
+  static constexpr std::string_view kEndAndPadding = "\r\n                ";
+  static_assert(kEndAndPadding.size() >= LineScanner::kReadableBytes);
+  trailers += kEndAndPadding;
+  const LineScanner scanner{trailers.data() + trailers.size()};
+  const char* const line = trailers.data() + at;
+  http::FieldPlace place;
+  if (take_field_line(scanner, line, line, place) == nullptr) return Status::kBadRequest;
+  if (http::forbidden_in_trailers({line, place.name_size})) return Status::kBadRequest;
+  trailers.resize(at + place.value_at + place.value_size);
+  trailers.replace(at + place.name_size, place.value_at - place.name_size, ": ");
   trailers += "\r\n";
   left_ += 2;
   line_bytes_ = 0;

@@ -26,11 +26,10 @@ std::optional<std::uint64_t> content_length(std::string_view value) noexcept {
   return length;
 }
 
-/// True for the name of a coding without parameters; what else the grammar of RFC 9112 §7 has is
-/// not of use to any coding that exists.
-bool is_token(std::string_view text) noexcept {
-  const char* const end = text.data() + text.size();
-  return !text.empty() && http::kTokenBytes.skip(text.data(), end) == end;
+/// True when the text is this word, compared without case.
+template <http::detail::LowerName kWord>
+bool is_word(std::string_view text) noexcept {
+  return text.size() == kWord.kSize && http::detail::is_name<kWord>(text.data());
 }
 
 /// RFC 9112 §6.1: the list of codings, over all lines of the field, must be exactly "chunked".
@@ -44,9 +43,9 @@ std::expected<Framing, Status> transfer_coding_framing(const http::RequestHead& 
     while (!list.empty()) {
       const std::string_view coding = http::next_member(list);
       // Nothing may follow chunked, itself included (§6.1, §6.3 item 4). What is no token is not
-      // guessed at.
-      if (chunked || !is_token(coding)) return kInvalid;
-      if (http::equal_ignoring_case(coding, "chunked"))
+      // guessed at, nor are parameters, which no coding that exists has use for.
+      if (chunked || !http::is_token(coding)) return kInvalid;
+      if (is_word<"chunked">(coding))
         chunked = true;
       else
         unknown = true;
@@ -82,10 +81,15 @@ bool wants_keep_alive(const http::RequestHead& head) noexcept {
   if (!head.present.has(FieldName::kConnection)) return keep_alive;
   for (const http::FieldPlace& field : head.field_places()) {
     if (field.name != FieldName::kConnection) continue;
-    for (std::string_view list = head.value(field); !list.empty();) {
+    std::string_view list = head.value(field);
+    if (is_word<"keep-alive">(list)) [[likely]] {
+      keep_alive = true;
+      continue;
+    }
+    while (!list.empty()) {
       const std::string_view option = http::next_member(list);
-      if (http::equal_ignoring_case(option, "close")) return false;
-      if (http::equal_ignoring_case(option, "keep-alive")) keep_alive = true;
+      if (is_word<"close">(option)) return false;
+      if (is_word<"keep-alive">(option)) keep_alive = true;
     }
   }
   return keep_alive;

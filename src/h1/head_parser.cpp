@@ -1,6 +1,9 @@
 #include "h1/head_parser.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 
@@ -22,6 +25,9 @@ constexpr std::string_view kLineEnd = "\r\n";
 // its end.
 constexpr std::size_t kMaxMethodSize =
     http::kRequestLineOverhead - kVersionSize - 2 - kLineEnd.size();
+
+// "GET / HTTP/1.1" and its line end: no method that is known is shorter.
+constexpr std::size_t kSmallestRequestLine = 3 + 1 + 1 + 1 + kVersionSize + kLineEnd.size();
 
 constexpr HeadResult error(Status status) noexcept {
   return {.kind = HeadResult::Kind::kError, .error = status};
@@ -49,11 +55,6 @@ const char* find_space(const char* p, const char* end) noexcept {
   return static_cast<const char*>(std::memchr(p, ' ', distance(p, end)));
 }
 
-bool is_token(std::string_view text) noexcept {
-  const char* const end = text.data() + text.size();
-  return !text.empty() && http::kTokenBytes.skip(text.data(), end) == end;
-}
-
 /// HTTP-version = "HTTP/" DIGIT "." DIGIT (RFC 9112 §2.3). Sets `version`, or says what is wrong.
 std::optional<Status> judge_version(std::string_view text, Version& version) noexcept {
   if (text.size() != kVersionSize || !text.starts_with("HTTP/") || text[6] != '.' ||
@@ -70,8 +71,9 @@ std::optional<Status> judge_version(std::string_view text, Version& version) noe
 ///
 /// Its parts are judged from left to right, each against its own limit and only by the bytes up to
 /// that limit: so the answer is the same however much of the line has come already.
-HeadResult parse_request_line(const char* line, const char* end, const Limits& limits,
-                              RequestHead& out) noexcept {
+[[gnu::noinline, gnu::cold]] HeadResult parse_request_line(const char* line, const char* end,
+                                                           const Limits& limits,
+                                                           RequestHead& out) noexcept {
   const std::size_t longest = http::kRequestLineOverhead + limits.target_bytes;
   const char* const stop = line + std::min(distance(line, end), longest);
   const char* const text_end = base::find_control(line, stop);
@@ -84,9 +86,11 @@ HeadResult parse_request_line(const char* line, const char* end, const Limits& l
   const char* const method_end = find_space(line, method_stop);
   if (method_end == nullptr) {
     if (distance(line, text_end) <= kMaxMethodSize) return unfinished;
-    return is_token({line, kMaxMethodSize}) ? error(Status::kNotImplemented) : kMalformed;
+    return http::is_token({line, kMaxMethodSize}) ? error(Status::kNotImplemented) : kMalformed;
   }
   const std::string_view method{line, distance(line, method_end)};
+  const std::optional<Method> known = method_from(method);
+  if (known) out.method = *known;  // also for errors: the answer to HEAD has no content
 
   const char* const target = method_end + 1;
   const std::size_t target_room = std::size_t{limits.target_bytes} + 1;
@@ -94,63 +98,162 @@ HeadResult parse_request_line(const char* line, const char* end, const Limits& l
   const char* const target_end = find_space(target, target_stop);
   if (target_end == nullptr) {
     if (distance(target, text_end) < target_room) return unfinished;  // HTTP/0.9 is not spoken
-    return is_token(method) ? error(Status::kUriTooLong) : kMalformed;
+    return http::is_token(method) ? error(Status::kUriTooLong) : kMalformed;
   }
 
   const std::string_view version{target_end + 1, distance(target_end + 1, text_end)};
   if (version.size() > kVersionSize) return kMalformed;
   if (line_end != LineEnd::kHere) return unfinished;
-  if (!is_token(method) || target_end == target) return kMalformed;
+  if (!http::is_token(method) || target_end == target) return kMalformed;
   if (const auto wrong = judge_version(version, out.version)) return error(*wrong);
-  const std::optional<Method> known = method_from(method);
   if (!known) return error(Status::kNotImplemented);
-  out.method = *known;
   out.target_at = static_cast<std::uint16_t>(distance(line, target));
   out.target_size = static_cast<std::uint16_t>(distance(target, target_end));
   return {.kind = HeadResult::Kind::kComplete,
           .consumed = static_cast<std::uint32_t>(distance(line, text_end) + kLineEnd.size())};
 }
 
-// ---- Field lines (RFC 9112 §5) ----
-
-void add_field(RequestHead& out, std::size_t line_at, const FieldLine& line) noexcept {
-  FieldPlace& field = out.fields[out.field_count++];
-  field.name_at = static_cast<std::uint16_t>(line_at);
-  field.name_size = static_cast<std::uint16_t>(line.name_size);
-  field.value_at = static_cast<std::uint16_t>(line_at + line.value_at);
-  field.value_size = static_cast<std::uint16_t>(line.value_size);
-  field.name = http::field_name_from({out.bytes + line_at, line.name_size});
-  if (out.present.has(field.name)) out.repeated.add(field.name);
-  out.present.add(field.name);
+template <typename Word>
+Word word_at(const char* p) noexcept {
+  Word word;
+  std::memcpy(&word, p, sizeof word);
+  return word;
 }
 
-/// Judges the field lines from `p` on and the empty line behind them. On kComplete, `consumed` is
-/// their size.
-HeadResult parse_field_lines(const char* p, const char* end, const Limits& limits,
-                             RequestHead& out) noexcept {
-  const char* const section = p;
-  for (;;) {
-    const std::size_t used = distance(section, p);
-    const std::size_t room = room_for_line(used, limits.header_bytes);
-    const char* const stop = p + std::min(distance(p, end), room);
-    const char* const text_end = base::find_control(p, stop);
-    if (text_end == stop)
-      return distance(p, stop) == room ? error(Status::kRequestHeaderFieldsTooLarge) : kMore;
-    const LineEnd line_end = judge_line_end(text_end, end);
-    if (line_end != LineEnd::kHere) return line_end == LineEnd::kCut ? kMore : kMalformed;
-    if (text_end == p)
-      return {.kind = HeadResult::Kind::kComplete,
-              .consumed = static_cast<std::uint32_t>(used + kLineEnd.size())};
-    if (out.field_count == limits.header_count) return error(Status::kRequestHeaderFieldsTooLarge);
-    FieldLine line;
-    if (!split_field_line(p, text_end, line)) return kMalformed;
-    add_field(out, distance(out.bytes, p), line);
-    p = text_end + kLineEnd.size();
+/// Four characters as the word they are in memory.
+consteval std::uint32_t word(const char (&text)[5]) {
+  return std::bit_cast<std::uint32_t>(std::array<char, 4>{text[0], text[1], text[2], text[3]});
+}
+consteval std::uint64_t word(const char (&text)[9]) {
+  return std::bit_cast<std::uint64_t>(
+      std::array<char, 8>{text[0], text[1], text[2], text[3], text[4], text[5], text[6], text[7]});
+}
+
+/// Takes a request line of the kind nearly all are, whole, and returns its size; 0 for all others,
+/// which parse_request_line() judges. Four comparisons of words instead of some hundred instructions
+/// for the general case.
+std::size_t take_usual_request_line(const char* line, const char* end, const Limits& limits,
+                                    RequestHead& out) noexcept {
+  if (distance(line, end) < LineScanner::kReadableBytes) return 0;
+
+  Method method;
+  std::size_t method_size = 4;
+  switch (word_at<std::uint32_t>(line)) {
+    case word("GET "):
+      method = Method::kGet;
+      method_size = 3;
+      break;
+    case word("PUT "):
+      method = Method::kPut;
+      method_size = 3;
+      break;
+    case word("POST"):
+      method = Method::kPost;
+      break;
+    case word("HEAD"):
+      method = Method::kHead;
+      break;
+    default:
+      return 0;
   }
+  const char* const target = line + method_size + 1;
+  if (target[-1] != ' ') return 0;
+  const char* const target_end = LineScanner{end}.visible_end(target);
+  const std::size_t target_size = distance(target, target_end);
+  if (target_size == 0 || target_size > limits.target_bytes) return 0;
+  if (distance(target_end, end) < 1 + kVersionSize + kLineEnd.size() || *target_end != ' ')
+    return 0;
+  Version version;
+  switch (word_at<std::uint64_t>(target_end + 1)) {
+    case word("HTTP/1.1"):
+      version = Version::kHttp11;
+      break;
+    case word("HTTP/1.0"):
+      version = Version::kHttp10;
+      break;
+    default:
+      return 0;
+  }
+  const char* const text_end = target_end + 1 + kVersionSize;
+  if (!is_crlf(text_end)) return 0;
+  out.method = method;
+  out.version = version;
+  out.target_at = static_cast<std::uint16_t>(distance(line, target));
+  out.target_size = static_cast<std::uint16_t>(target_size);
+  return distance(line, text_end) + kLineEnd.size();
+}
+
+// ---- Field lines (RFC 9112 §5) ----
+
+/// Notes which names came, in registers while the lines are read.
+class NamesSeen {
+ public:
+  void add(FieldName name) noexcept {
+    if (name == FieldName::kOther) return;
+    if (present_.has(name)) repeated_.add(name);
+    present_.add(name);
+  }
+  void store(RequestHead& head) const noexcept {
+    head.present = present_;
+    head.repeated = repeated_;
+  }
+
+ private:
+  http::FieldNameSet present_;
+  http::FieldNameSet repeated_;
+};
+
+/// Judges a line that is neither empty nor a good field line, or that is not complete: [line, end)
+/// has come of it, and its CR had to come in `room` bytes.
+[[gnu::noinline, gnu::cold]] HeadResult judge_other_line(const char* line, const char* end,
+                                                         std::size_t room) noexcept {
+  const char* const stop = line + std::min(distance(line, end), room);
+  const char* const text_end = base::find_control(line, stop);
+  if (text_end == stop)
+    return distance(line, stop) == room ? error(Status::kRequestHeaderFieldsTooLarge) : kMore;
+  return judge_line_end(text_end, end) == LineEnd::kCut ? kMore : kMalformed;
+}
+
+/// Judges the field lines from `section` on and the empty line behind them. On kComplete, `consumed`
+/// is their size.
+HeadResult parse_field_lines(const char* section, const char* end, const Limits& limits,
+                             RequestHead& out) noexcept {
+  static_assert(kSmallestRequestLine + kLineEnd.size() >= LineScanner::kReadableBytes);
+  // No field line ends behind this.
+  const char* const stop =
+      section + std::min<std::size_t>(distance(section, end), limits.header_bytes);
+  if (distance(section, stop) < kLineEnd.size())
+    return judge_other_line(section, end, room_for_line(0, limits.header_bytes));
+  const LineScanner scanner{stop};
+  NamesSeen names;
+  const char* const begin = out.bytes;
+  FieldPlace* next = out.fields;
+  FieldPlace* const last = out.fields + limits.header_count;
+  const char* line = section;
+  while (next != last && line != stop && *line != '\r') {
+    const char* const next_line = take_field_line(scanner, begin, line, *next);
+    if (next_line == nullptr) break;
+    next->name = http::field_name_from({line, next->name_size});
+    names.add(next->name);
+    ++next;
+    line = next_line;
+  }
+  const std::size_t used = distance(section, line);
+  if (distance(line, end) < kLineEnd.size() || !is_crlf(line)) [[unlikely]] {
+    FieldPlace one_too_many;
+    if (next == last && take_field_line(scanner, begin, line, one_too_many) != nullptr)
+      return error(Status::kRequestHeaderFieldsTooLarge);
+    return judge_other_line(line, end, room_for_line(used, limits.header_bytes));
+  }
+  out.field_count = static_cast<std::uint16_t>(next - out.fields);
+  names.store(out);
+  return {.kind = HeadResult::Kind::kComplete,
+          .consumed = static_cast<std::uint32_t>(used + kLineEnd.size())};
 }
 
 /// RFC 9112 §2.2: empty lines ahead of a request line. On kComplete, `consumed` is their size.
-HeadResult skip_empty_lines(std::string_view in, const Limits& limits) noexcept {
+[[gnu::noinline, gnu::cold]] HeadResult skip_empty_lines(std::string_view in,
+                                                         const Limits& limits) noexcept {
   std::uint32_t at = 0;
   for (std::uint32_t lines = 0; at < in.size() && in[at] == '\r'; ++lines) {
     if (lines == limits.leading_empty_lines) return kMalformed;
@@ -171,26 +274,35 @@ bool has_the_hosts_it_must(const RequestHead& head) noexcept {
 
 HeadResult parse_head(std::string_view in, const Limits& limits, RequestHead& out) noexcept {
   LEANTEA_ASSERT(out.field_capacity >= limits.header_count);
-  const HeadResult empty_lines = skip_empty_lines(in, limits);
-  if (empty_lines.kind != HeadResult::Kind::kComplete) return empty_lines;
-  const char* const begin = in.data() + empty_lines.consumed;
+  std::uint32_t empty_lines_size = 0;
+  if (!in.empty() && in.front() == '\r') [[unlikely]] {
+    const HeadResult empty_lines = skip_empty_lines(in, limits);
+    if (empty_lines.kind != HeadResult::Kind::kComplete) return empty_lines;
+    empty_lines_size = empty_lines.consumed;
+  }
+  const char* const begin = in.data() + empty_lines_size;
   const char* const end = in.data() + in.size();
 
   out.bytes = begin;
-  out.field_count = 0;
-  out.present.clear();
-  out.repeated.clear();
-
-  const HeadResult request_line = parse_request_line(begin, end, limits, out);
-  if (request_line.kind != HeadResult::Kind::kComplete) return request_line;
-  const HeadResult fields = parse_field_lines(begin + request_line.consumed, end, limits, out);
+  std::size_t request_line_size = take_usual_request_line(begin, end, limits, out);
+  if (request_line_size == 0) [[unlikely]] {
+    const HeadResult request_line = parse_request_line(begin, end, limits, out);
+    if (request_line.kind != HeadResult::Kind::kComplete) return request_line;
+    request_line_size = request_line.consumed;
+  }
+  const HeadResult fields = parse_field_lines(begin + request_line_size, end, limits, out);
   if (fields.kind != HeadResult::Kind::kComplete) return fields;
   if (!has_the_hosts_it_must(out)) return kMalformed;
 
-  const std::uint32_t size = request_line.consumed + fields.consumed;
+  const std::size_t size = request_line_size + fields.consumed;
   LEANTEA_ASSERT(size <= UINT16_MAX);  // Limits::check() sees to it
   out.size = static_cast<std::uint16_t>(size);
-  return {.kind = HeadResult::Kind::kComplete, .consumed = empty_lines.consumed + size};
+  return {.kind = HeadResult::Kind::kComplete,
+          .consumed = empty_lines_size + static_cast<std::uint32_t>(size)};
+}
+
+bool needs_parse(char last, std::string_view fresh) noexcept {
+  return (last == '\r' && !fresh.empty()) || needs_parse(fresh);
 }
 
 bool needs_parse(std::string_view fresh) noexcept {

@@ -18,9 +18,36 @@
 
 namespace leantea::http {
 
+#ifdef __SSSE3__
+/// The first 16 bytes of the `size` at `p`, and zeros where there are none: from loads that overlap
+/// instead of passing the end.
+inline __m128i load_up_to_16(const char* p, std::size_t size) noexcept {
+  if (size >= 16) [[likely]] return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  const auto load = [](const char* at, auto word) {
+    std::memcpy(&word, at, sizeof word);
+    return static_cast<std::uint64_t>(word);
+  };
+  if (size >= 8) {
+    const std::uint64_t low = load(p, std::uint64_t{});
+    const std::uint64_t high = load(p + size - 8, std::uint64_t{});
+    // Shifted in two steps, because all of it goes when size is 8.
+    const std::uint64_t rest = high >> 8 >> (8 * (15 - size));
+    return _mm_set_epi64x(static_cast<long long>(rest), static_cast<long long>(low));
+  }
+  std::uint64_t bytes = 0;
+  if (size >= 4) {
+    bytes = load(p, std::uint32_t{}) | load(p + size - 4, std::uint32_t{}) << (8 * (size - 4));
+  } else if (size > 0) {
+    bytes = load(p, std::uint8_t{}) | load(p + size / 2, std::uint8_t{}) << (8 * (size / 2)) |
+            load(p + size - 1, std::uint8_t{}) << (8 * (size - 1));
+  }
+  return _mm_cvtsi64_si128(static_cast<long long>(bytes));
+}
+#endif
+
 class ByteSet {
  public:
-  /// REQUIRES: every character is below 0x80. Octets from 0x80 are in no set.
+  /// REQUIRES: every character is from 1 to 0x7f. NUL and the octets from 0x80 are in no set.
   consteval explicit ByteSet(std::string_view members) {
     for (const char c : members) add(c);
   }
@@ -40,14 +67,12 @@ class ByteSet {
   /// The first byte of [p, end) that is not in the set, or `end`.
   const char* skip(const char* p, const char* end) const noexcept {
 #ifdef __SSSE3__
-    for (; end - p >= 16; p += 16) {
-      const unsigned others = not_in(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    for (;; p += 16) {
+      const auto left = static_cast<std::size_t>(end - p);
+      const unsigned others = not_in(load_up_to_16(p, left));
+      // A zero behind the end is in no set, so it ends the search too.
       if (others != 0) return p + std::countr_zero(others);
     }
-    if (p == end) return end;
-    const auto left = static_cast<std::size_t>(end - p);
-    const unsigned others = not_in(load_short(p, left)) | 1u << left;
-    return p + std::countr_zero(others);
 #else
     while (p != end && has(*p)) ++p;
     return p;
@@ -71,35 +96,9 @@ class ByteSet {
  private:
   consteval void add(char c) {
     const auto u = static_cast<std::uint8_t>(c);
-    if (u >= 0x80) throw "a ByteSet holds ASCII only";
+    if (u == 0 || u >= 0x80) throw "not for a ByteSet";
     rows_[u & 15] = static_cast<std::uint8_t>(rows_[u & 15] | 1u << (u >> 4));
   }
-
-#ifdef __SSSE3__
-  /// 1 to 15 bytes and zeros behind them, from loads that overlap instead of passing the end.
-  static __m128i load_short(const char* p, std::size_t size) noexcept {
-    const auto load = [](const char* at, auto word) {
-      std::memcpy(&word, at, sizeof word);
-      return static_cast<std::uint64_t>(word);
-    };
-    if (size >= 8) {
-      const std::uint64_t low = load(p, std::uint64_t{});
-      const std::uint64_t high = load(p + size - 8, std::uint64_t{});
-      // Shifted in two steps, because all of it goes when size is 8.
-      const auto shift = static_cast<unsigned>(8 * (15 - size));
-      return _mm_set_epi64x(static_cast<long long>(high >> 8 >> shift),
-                            static_cast<long long>(low));
-    }
-    std::uint64_t bytes;
-    if (size >= 4) {
-      bytes = load(p, std::uint32_t{}) | load(p + size - 4, std::uint32_t{}) << (8 * (size - 4));
-    } else {
-      bytes = load(p, std::uint8_t{}) | load(p + size / 2, std::uint8_t{}) << (8 * (size / 2)) |
-              load(p + size - 1, std::uint8_t{}) << (8 * (size - 1));
-    }
-    return _mm_cvtsi64_si128(static_cast<long long>(bytes));
-  }
-#endif
 
   std::array<std::uint8_t, 16> rows_{};  ///< bit h of rows_[l]: the byte 16 * h + l is a member
 };
@@ -111,6 +110,12 @@ inline constexpr ByteSet kLettersAndDigits =
 
 /// RFC 9110 §5.6.2.
 inline constexpr ByteSet kTokenBytes = kLettersAndDigits.with("!#$%&'*+-.^_`|~");
+
+/// token = 1*tchar.
+inline bool is_token(std::string_view text) noexcept {
+  const char* const end = text.data() + text.size();
+  return !text.empty() && kTokenBytes.skip(text.data(), end) == end;
+}
 
 /// RFC 3986 §2.2, §2.3: what a registered name is made of, beside percent-encodings.
 inline constexpr ByteSet kUnreservedAndSubDelims = kLettersAndDigits.with("-._~!$&'()*+,;=");

@@ -4,6 +4,8 @@
 // Values only; any thread.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -54,26 +56,43 @@ bool forbidden_in_trailers(std::string_view name) noexcept;
 
 namespace detail {
 
-/// True when `name` is `kName` without regard to case. Two (three above 16 bytes) overlapping words
-/// are compared instead of bytes. `kName` is in lower case.
+/// A field name in lower case, as a template argument.
 template <std::size_t N>
-bool is_name(const char* name, const char (&lower)[N]) noexcept {
-  constexpr std::size_t kSize = N - 1;
+struct LowerName {
+  static constexpr std::size_t kSize = N - 1;
+
+  consteval LowerName(const char (&lower)[N]) { std::copy_n(lower, kSize, text.begin()); }
+
+  /// 0x20, the bit between upper and lower case, for letters only: a '-' stays what it is.
+  consteval std::array<char, kSize> case_bits() const {
+    std::array<char, kSize> bits{};
+    for (std::size_t i = 0; i < kSize; ++i) bits[i] = text[i] >= 'a' && text[i] <= 'z' ? 0x20 : 0;
+    return bits;
+  }
+
+  std::array<char, kSize> text{};
+};
+
+/// True when the bytes at `name` are kName without regard to case. Compares a few words that may
+/// overlap, instead of bytes.
+template <LowerName kName>
+bool is_name(const char* name) noexcept {
+  constexpr std::size_t kSize = kName.kSize;
   using Word = std::conditional_t<(kSize >= 8), std::uint64_t,
                                   std::conditional_t<(kSize >= 4), std::uint32_t, std::uint16_t>>;
   static_assert(kSize >= sizeof(Word) && kSize <= 3 * sizeof(Word));
-  const auto differs = [&](std::size_t at) {
-    Word got, want, fold = 0;
-    char bits[sizeof(Word)];
-    std::memcpy(&got, name + at, sizeof got);
-    std::memcpy(&want, lower + at, sizeof want);
-    // 0x20 is the bit between upper and lower case, for letters only: a '-' stays what it is.
-    for (std::size_t i = 0; i < sizeof bits; ++i)
-      bits[i] = lower[at + i] >= 'a' && lower[at + i] <= 'z' ? 0x20 : 0;
-    std::memcpy(&fold, bits, sizeof fold);
-    return (got | fold) ^ want;
+  static constexpr auto kText = kName.text;
+  static constexpr auto kCaseBits = kName.case_bits();
+  const auto word = [](const char* at) {
+    Word value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
   };
-  auto difference = differs(0);
+  const auto differs = [&](std::size_t at) {
+    return static_cast<Word>((word(name + at) | word(kCaseBits.data() + at)) ^
+                             word(kText.data() + at));
+  };
+  Word difference = differs(0);
   if constexpr (kSize > 2 * sizeof(Word)) difference |= differs(sizeof(Word));
   if constexpr (kSize > sizeof(Word)) difference |= differs(kSize - sizeof(Word));
   return difference == 0;
@@ -82,28 +101,31 @@ bool is_name(const char* name, const char (&lower)[N]) noexcept {
 }  // namespace detail
 
 inline FieldName field_name_from(std::string_view name) noexcept {
-  // The size tells nearly all of them apart.
-  const char* p = name.data();
+  // The size and the first letter leave one name to compare with, and mostly none.
+  const char* const p = name.data();
+  const char letter = name.empty() ? '\0' : static_cast<char>(*p | 0x20);
+  const auto if_true = [](bool is, FieldName candidate) {
+    return is ? candidate : FieldName::kOther;
+  };
   switch (name.size()) {
     case 2:
-      return detail::is_name(p, "te") ? FieldName::kTe : FieldName::kOther;
+      return if_true(detail::is_name<"te">(p), FieldName::kTe);
     case 4:
-      return detail::is_name(p, "host") ? FieldName::kHost : FieldName::kOther;
+      return if_true(detail::is_name<"host">(p), FieldName::kHost);
     case 6:
-      return detail::is_name(p, "expect") ? FieldName::kExpect : FieldName::kOther;
+      return if_true(letter == 'e' && detail::is_name<"expect">(p), FieldName::kExpect);
     case 7:
-      if (detail::is_name(p, "upgrade")) return FieldName::kUpgrade;
-      return detail::is_name(p, "trailer") ? FieldName::kTrailer : FieldName::kOther;
+      if (letter == 'u') return if_true(detail::is_name<"upgrade">(p), FieldName::kUpgrade);
+      return if_true(letter == 't' && detail::is_name<"trailer">(p), FieldName::kTrailer);
     case 10:
-      if (detail::is_name(p, "connection")) return FieldName::kConnection;
-      return detail::is_name(p, "keep-alive") ? FieldName::kKeepAlive : FieldName::kOther;
+      if (letter == 'c') return if_true(detail::is_name<"connection">(p), FieldName::kConnection);
+      return if_true(letter == 'k' && detail::is_name<"keep-alive">(p), FieldName::kKeepAlive);
     case 12:
-      return detail::is_name(p, "content-type") ? FieldName::kContentType : FieldName::kOther;
+      return if_true(detail::is_name<"content-type">(p), FieldName::kContentType);
     case 14:
-      return detail::is_name(p, "content-length") ? FieldName::kContentLength : FieldName::kOther;
+      return if_true(detail::is_name<"content-length">(p), FieldName::kContentLength);
     case 17:
-      return detail::is_name(p, "transfer-encoding") ? FieldName::kTransferEncoding
-                                                     : FieldName::kOther;
+      return if_true(detail::is_name<"transfer-encoding">(p), FieldName::kTransferEncoding);
     default:
       return FieldName::kOther;
   }

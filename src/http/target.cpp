@@ -124,8 +124,9 @@ const char* skip_host(const char* p, const char* end) noexcept {
 std::optional<unsigned> port_number(const char* p, const char* end) noexcept {
   unsigned number = 0;
   for (; p != end; ++p) {
-    if (!kDigits.has(*p)) return std::nullopt;
-    number = number * 10 + hex_value(*p);
+    const unsigned digit = static_cast<unsigned char>(*p) - unsigned{'0'};
+    if (digit > 9) return std::nullopt;
+    number = number * 10 + digit;
     if (number > 65535) return std::nullopt;
   }
   return number;
