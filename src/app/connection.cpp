@@ -45,7 +45,6 @@ void Connection::receive_end() {
   // The client may have shut down only its sending side and still read (RFC 9112 §9.6), or it may be
   // gone: handlers are told and decide; their answers are still sent.
   for (Exchange* e = front_; e != nullptr; e = e->next) e->request_stop();
-  if (input_ == Input::kBody) break_off_content();
   advance();
   rearm();
 }
@@ -64,8 +63,10 @@ void Connection::break_off_content() {
   Exchange::abandon(exchange);
 }
 
-void Connection::end_announced() noexcept {
+void Connection::end_announced() {
   for (Exchange* e = front_; e != nullptr; e = e->next) e->request_stop();
+  advance();
+  rearm();
 }
 
 void Connection::peer_gone() {

@@ -67,7 +67,7 @@ class Connection : private base::TimerNode {  // the node of its one deadline
   void receive_end();
   /// The peer's FIN was seen before its last bytes were read, as wants_input() is false. Lets handlers
   /// know, as receive_end() does; that one still comes once the bytes are read.
-  void end_announced() noexcept;
+  void end_announced();
   /// The connection is broken (reset, send error): nothing can be delivered any more.
   void peer_gone();
   /// The kernel took the first `bytes` bytes of output().

@@ -10,7 +10,14 @@ void Connection::advance() {
   do {
     send_answers();
   } while (continue_input());
-  if (!peer_ended_ || front_ != nullptr || closing_ != Closing::kNo) return;
+  if (!peer_ended_ || closing_ != Closing::kNo) return;
+  // What came before the end may still wait in the stash; only then has content broken off.
+  if (input_ == Input::kBody && stash_ == nullptr) {
+    break_off_content();
+    send_answers();
+  }
+  if (front_ != nullptr || closing_ != Closing::kNo) return;
+  if (stash_ != nullptr && input_waits()) return;
   // The client sends no more, and all that it asked is answered. An incomplete head has no answer.
   drop_stash();
   closing_ = Closing::kFlush;

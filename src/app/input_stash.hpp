@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string_view>
@@ -32,18 +31,21 @@ struct InputStash {
     const auto wanted = held + static_cast<std::uint32_t>(bytes.size());
     if (stash == nullptr || wanted > stash->capacity) {
       const std::uint32_t capacity = held == 0 ? wanted : wanted + wanted / 2;
-      const bool fresh = stash == nullptr;
-      void* const memory = std::realloc(stash, sizeof(InputStash) + capacity);
-      if (memory == nullptr) throw std::bad_alloc();
-      stash = fresh ? new (memory) InputStash{} : static_cast<InputStash*>(memory);
-      stash->capacity = capacity;
+      auto* const larger = new (::operator new(sizeof(InputStash) + capacity)) InputStash{};
+      larger->capacity = capacity;
+      if (stash != nullptr) {
+        larger->judged = stash->judged;
+        std::memcpy(larger->data(), stash->data(), held);
+        free(stash);
+      }
+      stash = larger;
     }
     std::memcpy(stash->data() + held, bytes.data(), bytes.size());
     stash->end = wanted;
     return stash;
   }
 
-  static void free(InputStash* stash) noexcept { std::free(stash); }
+  static void free(InputStash* stash) noexcept { ::operator delete(stash); }
 };
 
 }  // namespace leantea::app
