@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -88,10 +89,21 @@ class Client {
     }
     return all;
   }
-  /// Sends a request and reads its answer, whose content is "OK" or ends so.
+  /// One answer: head and content. What came of it when the connection broke off.
+  std::string read_answer() const {
+    constexpr std::string_view kLength = "Content-Length: ";
+    std::string answer = read_until("\r\n\r\n");
+    const std::size_t at = answer.find(kLength);
+    if (at == std::string::npos) return answer;
+    std::string content(std::stoul(answer.substr(at + kLength.size())), '\0');
+    const ssize_t got = ::recv(fd_.get(), content.data(), content.size(), MSG_WAITALL);
+    return answer.append(content, 0, static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  }
+  /// Sends a request and reads its answer; empty when the connection is gone.
   std::string ask(std::string_view target = "/") const {
-    send("GET " + std::string(target) + " HTTP/1.1\r\nHost: a\r\n\r\n");
-    return read_until("OK");
+    const std::string request = "GET " + std::string(target) + " HTTP/1.1\r\nHost: a\r\n\r\n";
+    if (::send(fd_.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return {};
+    return read_answer();
   }
   /// True when nothing comes for a while.
   bool silent(std::chrono::milliseconds time = 100ms) const {
@@ -250,7 +262,7 @@ TEST(Reactor, ARequestInSmallPieces) {
     client.send({&byte, 1});
     std::this_thread::sleep_for(1ms);
   }
-  EXPECT_TRUE(holds(client.read_until("\r\n\r\nOK"), "200 OK"));
+  EXPECT_TRUE(holds(client.read_answer(), "200 OK"));
 }
 
 TEST(Reactor, SendsWhatASlowClientTakesAndWaitsInBetween) {
@@ -327,7 +339,8 @@ TEST(Reactor, AnEndBehindUnreadBytesIsNoticedAndDoesNotSpin) {
   Running server;
   Client client(server.port());
   client.send("POST /deaf HTTP/1.1\r\nHost: a\r\nContent-Length: 500000\r\n\r\n");
-  client.send(std::string(400'000, 'z'));
+  // More than the connection buffers, and few enough that the kernel takes all, and the end with it.
+  client.send(std::string(84'000, 'z'));
   ASSERT_TRUE(eventually([&] { return server.seen.waiting == 1; }));
   EXPECT_TRUE(at_rest());
   client.end();
@@ -377,7 +390,7 @@ TEST(ReactorLimits, AboveTheLimitNewConnectionsWaitInTheQueue) {
   EXPECT_TRUE(at_rest());
   EXPECT_TRUE(holds(second.ask(), "200 OK"));
   first.reset();
-  EXPECT_TRUE(holds(third.read_until("\r\n\r\nOK"), "200 OK"));
+  EXPECT_TRUE(holds(third.read_answer(), "200 OK"));
   EXPECT_EQ(server.log_lines(), 1);
 }
 
@@ -430,7 +443,7 @@ TEST(ReactorLimits, OutOfDescriptorsItPausesAndRecovers) {
     EXPECT_EQ(server.log_lines(), 1);
     // Both ends of it are ours: the second gets one of the two descriptors.
     first.reset();
-    EXPECT_TRUE(holds(second->read_until("\r\n\r\nOK"), "200 OK"));
+    EXPECT_TRUE(holds(second->read_answer(), "200 OK"));
   }
   EXPECT_TRUE(holds(Client(server.port()).ask(), "200 OK"));
   EXPECT_EQ(server.log_lines(), 1);
@@ -451,7 +464,8 @@ TEST(ReactorDrain, IdleConnectionsAreClosedAndTheLoopEnds) {
 }
 
 TEST(ReactorDrain, NobodyInTheQueueIsLost) {
-  for (int round = 0; round < 20; ++round) {
+  // A second each: the client that comes too late is not told so before its kernel tries again.
+  for (int round = 0; round < 4; ++round) {
     Running server(2);
     std::atomic<bool> over{false};
     std::atomic<int> lost{0};
@@ -508,6 +522,7 @@ std::map<std::string, int> spread(std::uint16_t port, int count) {
   for (int i = 0; i < count; ++i) {
     clients.push_back(std::make_unique<Client>(port));
     const std::string answer = clients.back()->ask("/loop");
+    EXPECT_TRUE(answer.ends_with("OK"));
     ++loops[answer.substr(answer.find("\r\n\r\n") + 4)];
   }
   return loops;
@@ -521,7 +536,7 @@ TEST(ReactorLoops, ConnectionsAreSpreadEvenly) {
 }
 
 TEST(ReactorLoops, EndTogetherUnderLoad) {
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < 3; ++round) {
     Running server(3);
     std::vector<std::thread> clients;
     for (int i = 0; i < 4; ++i) {
