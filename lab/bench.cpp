@@ -22,8 +22,8 @@ constexpr int kRounds = 5;
 constexpr int kSeconds = 2;
 constexpr int kQuickRounds = 3;
 constexpr int kQuickSeconds = 1;
-constexpr std::chrono::seconds kQuickBudget{
-    40};  // of 45, the rest is for starting, checking and stopping
+// Of 45, the rest is for starting, checking and stopping.
+constexpr std::chrono::seconds kQuickBudget{40};
 constexpr std::uint64_t kLargeContent = 64 * 1024;
 constexpr std::uint64_t kSpareConnections = 64;
 

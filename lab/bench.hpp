@@ -31,6 +31,6 @@ struct BenchOptions {
 };
 
 /// Measures and prints. The exit code: 0, or 1 when a row is void.
-int bench(const BenchOptions& options);
+int bench(const BenchOptions& given);
 
 }  // namespace leantea::lab

@@ -118,7 +118,7 @@ void Client::receive_counted(std::size_t answers, std::size_t bytes) {
 void Client::more() {
   if (!wait_readable(socket_.get(), Clock::now() + kPatience))
     throw Failure("client: no answer within 30 s");
-  std::array<char, 65536> block;
+  std::array<char, 16384> block{};
   const ssize_t got = ::recv(socket_.get(), block.data(), block.size(), 0);
   if (got < 0) fail("receive");
   if (got == 0) throw Failure("client: the server closed the connection before it answered");

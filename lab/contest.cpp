@@ -151,18 +151,19 @@ void Stage::size_for_ab(Entrant& entrant) {
 ContestResult Stage::run(const Contest& contest, std::chrono::steady_clock::time_point deadline,
                          const Progress& progress) {
   ContestResult result{.title = contest.title, .rows = {}};
+  const Clock::duration least =
+      contest.entrants.size() * Clock::duration(contest.entrants.front().load.duration);
+  if (Clock::now() + least > deadline) return result;
   std::vector<Entrant> entrants = contest.entrants;
   for (Entrant& entrant : entrants) {
     size_for_ab(entrant);
     result.rows.push_back(
         {.name = entrant.server.name, .load = entrant.load, .rounds = {}, .voids = {}});
   }
-  Clock::duration longest{};
+  Clock::duration longest = least;
   for (int round = 1; round <= contest.rounds; ++round) {
     const auto start = Clock::now();
-    const Clock::duration least =
-        contest.entrants.size() * Clock::duration(contest.entrants.front().load.duration);
-    if (start + std::max(longest, least) > deadline) break;
+    if (start + longest > deadline) break;
     for (std::size_t i = 0; i < entrants.size(); ++i) {
       progress(fmt::format("{}: round {} of {}, {}", contest.title, round, contest.rounds,
                            result.rows[i].name));

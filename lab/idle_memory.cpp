@@ -17,8 +17,8 @@ namespace leantea::lab {
 namespace {
 
 constexpr std::size_t kWarmUp = 32;
-constexpr std::size_t kPerAddress =
-    10'000;  // connections from one source address, of about 28,000 ports it has
+// Connections from one source address, of the about 28,000 ports that it has.
+constexpr std::size_t kPerAddress = 10'000;
 constexpr std::size_t kSpareDescriptors = 256;
 constexpr std::chrono::milliseconds kSettle{300};
 

@@ -17,8 +17,8 @@ namespace leantea::lab {
 namespace {
 
 constexpr std::uint64_t kClientDescriptors = 65536;
-constexpr std::chrono::seconds kPatience{
-    20};  // beyond the planned length, before a client counts as stuck
+// Beyond the planned length, before a client counts as stuck.
+constexpr std::chrono::seconds kPatience{10};
 
 std::string script_of(Traffic traffic) {
   switch (traffic) {

@@ -97,26 +97,23 @@ class PacedClient {
   }
 
   void receive(nanoseconds timeout) {
-    constexpr int kEvents = 256;
-    std::array<epoll_event, kEvents> events;
     const timespec wait{.tv_sec = timeout.count() / 1'000'000'000,
                         .tv_nsec = timeout.count() % 1'000'000'000};
-    const int ready = ::epoll_pwait2(epoll_.get(), events.data(), kEvents, &wait, nullptr);
+    const int ready = ::epoll_pwait2(epoll_.get(), events_.data(), kEvents, &wait, nullptr);
     if (ready < 0 && errno != EINTR)
       throw Failure("paced: epoll_pwait2 failed (it needs Linux 5.11 or newer)");
     for (int i = 0; i < ready; ++i)
-      take(static_cast<std::size_t>(events[static_cast<std::size_t>(i)].data.u64));
+      take(static_cast<std::size_t>(events_[static_cast<std::size_t>(i)].data.u64));
   }
 
   void take(std::size_t index) {
     State& state = states_[index];
-    std::array<char, 4096> block;
     const ssize_t got =
-        ::recv(clients_[index].descriptor(), block.data(), block.size(), MSG_DONTWAIT);
+        ::recv(clients_[index].descriptor(), block_.data(), block_.size(), MSG_DONTWAIT);
     if (got < 0 && errno == EAGAIN) return;
     if (got <= 0) throw Failure("paced: the server closed a connection");
     constexpr std::string_view kOk = "HTTP/1.1 200";
-    const std::string_view bytes(block.data(), static_cast<std::size_t>(got));
+    const std::string_view bytes(block_.data(), static_cast<std::size_t>(got));
     if (state.received == 0 && bytes.size() >= kOk.size() && !bytes.starts_with(kOk)) {
       throw Failure(fmt::format("paced: not a 200: {}", bytes.substr(0, 40)));
     }
@@ -129,6 +126,8 @@ class PacedClient {
     free_.push_back(index);
   }
 
+  static constexpr int kEvents = 256;
+
   const std::string request_;
   Descriptor epoll_;
   std::vector<Client> clients_;
@@ -139,6 +138,8 @@ class PacedClient {
   std::size_t in_flight_ = 0;
   bool waited_for_connection_ = false;
   PacedResult result_;
+  std::array<epoll_event, kEvents> events_{};
+  std::array<char, 4096> block_{};
 };
 
 }  // namespace

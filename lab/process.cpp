@@ -34,8 +34,6 @@
 #include "interrupt.hpp"
 #include "text.hpp"
 
-extern char** environ;
-
 namespace leantea::lab {
 namespace {
 
@@ -50,7 +48,7 @@ int open_pidfd(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pi
 
 std::string read_whole(int fd) {
   std::string text;
-  std::array<char, 16384> block;
+  std::array<char, 16384> block{};
   for (;;) {
     const ssize_t got = ::pread(fd, block.data(), block.size(), static_cast<off_t>(text.size()));
     if (got <= 0) return text;
@@ -192,7 +190,7 @@ template <typename Visit>
 void each_process(Visit visit) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    const pid_t pid = number_or<pid_t>(entry.path().filename().string(), 0);
+    const auto pid = number_or<pid_t>(entry.path().filename().string(), 0);
     if (pid <= 0) continue;
     const std::vector<std::string> fields = stat_fields(pid);
     if (fields.size() > kSystemTicks) visit(pid, fields);

@@ -255,6 +255,7 @@ std::string rounds_table_of(const ContestResult& contest, bool markdown) {
 
 std::string markdown_of(const BenchReport& report) {
   std::vector<const ContestResult*> all;
+  all.reserve(report.contests.size());
   for (const ContestResult& contest : report.contests) all.push_back(&contest);
   const std::vector<std::string> references = references_in(all);
   Table table(header_of({"load", "server"}, references));

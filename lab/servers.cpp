@@ -39,6 +39,8 @@ sockaddr_in loopback() {
 /// the same user that also set SO_REUSEPORT (as nginx does by its configuration) can bind beside it.
 std::pair<Descriptor, std::uint16_t> reserve_port() {
   Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket.valid())
+    throw Failure("no more sockets: raise the limit of open descriptors (ulimit -n)");
   const int on = 1;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
   sockaddr_in address = loopback();
@@ -55,7 +57,8 @@ bool takes_connections(std::uint16_t port) {
   const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = loopback();
   address.sin_port = htons(port);
-  return ::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  return socket.valid() &&
+         ::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
 }
 
 std::string with(std::string text, std::string_view word, const std::string& value) {

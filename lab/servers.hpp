@@ -27,10 +27,10 @@ struct ServerPlan {
   bool keep_alive = true;     ///< of ours; false: `--no-keep-alive`
   int workers = 1;            ///< event loops of ours, worker processes of nginx
   FloorMode floor_mode = FloorMode::kPlain;
-  std::size_t content_bytes = 2;        ///< of the floor's answer
-  std::vector<int> cpus;                ///< cores to run on; empty: all
-  std::uint64_t connections = 4096;     ///< that it has to be able to hold
-  std::vector<std::string> under = {};  ///< a tracer and its arguments, put before the program
+  std::size_t content_bytes = 2;     ///< of the floor's answer
+  std::vector<int> cpus;             ///< cores to run on; empty: all
+  std::uint64_t connections = 4096;  ///< that it has to be able to hold
+  std::vector<std::string> under;    ///< a tracer and its arguments, put before the program
 };
 
 class Server {

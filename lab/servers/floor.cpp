@@ -18,7 +18,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -116,6 +115,11 @@ Settings settings_from(int argc, char** argv) {
   return settings;
 }
 
+/// `lower` is a letter of a field name in lower case.
+bool same_letter(char c, char lower) {
+  return c == lower || (c >= 'A' && c <= 'Z' && c + 32 == lower);
+}
+
 /// The fields are those of an ordinary server's answer, so the answer has an ordinary size.
 std::string head_of_answer(const char* type, std::uint64_t content_bytes,
                            const Settings& settings) {
@@ -202,7 +206,7 @@ class Floor {
   }
 
   void run() {
-    std::array<epoll_event, kEventsPerTurn> events;
+    std::array<epoll_event, kEventsPerTurn> events{};
     for (;;) {
       const int ready = ::epoll_wait(epoll_, events.data(), kEventsPerTurn, -1);
       for (int i = 0; i < ready; ++i) {
@@ -221,7 +225,7 @@ class Floor {
   }
 
  private:
-  void watch(int fd, std::uint32_t what, int operation) {
+  void watch(int fd, std::uint32_t what, int operation) const {
     epoll_event event{};
     event.events = what;
     event.data.fd = fd;
@@ -331,9 +335,7 @@ class Floor {
     for (std::size_t line = head.find('\n'); line != std::string_view::npos;
          line = head.find('\n', line + 1)) {
       std::string_view field = head.substr(line + 1);
-      if (field.size() < kName.size() ||
-          ::strncasecmp(field.data(), kName.data(), kName.size()) != 0)
-        continue;
+      if (!std::ranges::equal(field.substr(0, kName.size()), kName, same_letter)) continue;
       field.remove_prefix(kName.size());
       while (!field.empty() && field.front() == ' ') field.remove_prefix(1);
       std::from_chars(field.data(), field.data() + field.size(), c.content);
