@@ -13,9 +13,10 @@ namespace leantea::lab {
 inline constexpr std::string_view kJson =
     R"({"ok":true,"service":"leantea/bench","build":"release","count":42,"tags":["bench","cpp"]})";
 
-/// Checks the answer of `server` to `path` (/health, /json or /echo; an echo with `content_bytes` bytes), then that the
-/// same connection answers again and that two pipelined requests get two answers. Throws Failure which says what is wrong
-/// and with which server. The floor is checked for what it promises: status, length and Content-Type of its constant.
+/// Checks the answer of `server` to `path` (/health, /json or /echo; an echo with `content_bytes` bytes), then
+/// that the same connection answers again and that two pipelined requests get two answers. Throws Failure which
+/// says what is wrong and with which server. The floor is checked for what it promises: status, length and
+/// Content-Type of its constant.
 void check(const Server& server, std::string_view path, std::size_t content_bytes);
 
 }  // namespace leantea::lab

@@ -36,7 +36,8 @@ class Client {
   /// The next answer. Throws Failure when the server closes, is silent for 30 s, or sends what is not an answer.
   Answer receive();
 
-  /// Waits for `answers` answers of `bytes` bytes each, and looks only at their size: what a run that counts has time for.
+  /// Waits for `answers` answers of `bytes` bytes each, and looks only at their size: what a run that counts
+  /// has time for.
   void receive_counted(std::size_t answers, std::size_t bytes);
 
   Answer exchange(std::string_view request) {

@@ -133,8 +133,8 @@ std::optional<Sample> Stage::attempt(Row& row, Server& server, const Load& load)
   return std::nullopt;
 }
 
-/// ab is told a number of requests, not a time: finds how many take about as long as a run of wrk. A server with which
-/// ab does not work keeps the small number; its rounds will say why they are void.
+/// ab is told a number of requests, not a time: finds how many take about as long as a run of wrk. A server
+/// with which ab does not work keeps the small number; its rounds will say why they are void.
 void Stage::size_for_ab(Entrant& entrant) {
   if (entrant.load.tool != Tool::kAb || entrant.load.requests > 0) return;
   entrant.load.requests = kAbSizingRequests;

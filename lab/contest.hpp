@@ -86,8 +86,8 @@ class Stage {
   /// Starts the servers of `contest` and checks their answers. Throws Failure.
   void prepare(const Contest& contest);
 
-  /// Runs it. Rounds that would not end before `deadline` are left out. A run with a wrong status or a socket error is
-  /// void, and repeated at most twice.
+  /// Runs it. Rounds that would not end before `deadline` are left out. A run with a wrong status or a socket
+  /// error is void, and repeated at most twice.
   ContestResult run(const Contest& contest, std::chrono::steady_clock::time_point deadline,
                     const Progress& progress);
 

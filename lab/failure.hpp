@@ -1,4 +1,5 @@
-// Why the lab ends early. Thrown to main(), so that everything started on the way is stopped by its owner's destructor.
+// Why the lab ends early. Thrown to main(), so that everything started on the way is stopped by its owner's
+// destructor.
 #pragma once
 
 #include <exception>

@@ -1,4 +1,5 @@
-// The lab's data files (wrk's scripts, nginx's configuration), compiled into the program so that it runs from anywhere.
+// The lab's data files (wrk's scripts, nginx's configuration), compiled into the program so that it runs from
+// anywhere.
 #pragma once
 
 #include <string_view>

@@ -1,7 +1,8 @@
 // `leantea-lab idle-memory`: what an idle keep-alive connection costs a server in user memory.
 //
-// Opens connections, one request on each, and leaves them open: (memory after − memory before) ÷ connections. "Before"
-// is taken when the server has already answered on a few connections, so that what it sets up once is not in it.
+// Opens connections, one request on each, and leaves them open: (memory after − memory before) ÷ connections.
+// "Before" is taken when the server has already answered on a few connections, so that what it sets up once is
+// not in it.
 #pragma once
 
 #include <cstdint>

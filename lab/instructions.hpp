@@ -1,7 +1,8 @@
 // `leantea-lab instructions`: user-space instructions per request, counted by valgrind's callgrind.
 //
-// As with system calls, two runs of different length and their difference. The requests are ab -k's, byte for byte. The
-// count is exact and the same on a busy machine, so it shows changes that are far too small for a clock.
+// As with system calls, two runs of different length and their difference. The requests are ab -k's, byte for
+// byte. The count is exact and the same on a busy machine, so it shows changes that are far too small for a
+// clock.
 #pragma once
 
 #include <cstdint>

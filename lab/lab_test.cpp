@@ -1,4 +1,5 @@
-// main() of the lab's tests. The lab starts programs through itself (process.hpp), and in the tests that is this program.
+// main() of the lab's tests. The lab starts programs through itself (process.hpp), and in the tests that is
+// this program.
 #include <gtest/gtest.h>
 
 #include "interrupt.hpp"

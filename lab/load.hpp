@@ -67,8 +67,8 @@ LoadResult parse_wrk(std::string_view output);
 /// Reads what ab has printed, and the file of its option -e (percentiles with more digits).
 LoadResult parse_ab(std::string_view output, std::string_view percentiles);
 
-/// Runs load against 127.0.0.1:port on `cpus`; temporary files go to `directory`. Throws Failure when the client itself
-/// fails, Interrupted on a signal.
+/// Runs load against 127.0.0.1:port on `cpus`; temporary files go to `directory`. Throws Failure when the
+/// client itself fails, Interrupted on a signal.
 LoadResult run_load(const Load& load, std::uint16_t port, const std::vector<int>& cpus,
                     const std::string& directory);
 

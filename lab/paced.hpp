@@ -1,8 +1,8 @@
 // `leantea-lab paced`: latencies of servers at the same fixed rate.
 //
-// wrk sends the next request when the answer is there, so a server that stalls is asked less while it stalls. This client
-// does not wait: requests are due at fixed times, whatever the server does, and a latency counts from the time its
-// request was due. That is what a user sees who does not know of the others.
+// wrk sends the next request when the answer is there, so a server that stalls is asked less while it stalls.
+// This client does not wait: requests are due at fixed times, whatever the server does, and a latency counts
+// from the time its request was due. That is what a user sees who does not know of the others.
 #pragma once
 
 #include <chrono>
@@ -34,9 +34,9 @@ struct PacedResult {
   double seconds = 0;  ///< from the first request's time to the last answer
 };
 
-/// Sends `rate` requests per second for `duration` over `connections` connections, on the calling thread. `may_spin` says
-/// whether the client may burn its core while it waits for the next time (it is then precise to a microsecond).
-/// Throws Failure when the server closes a connection or answers with anything but 200.
+/// Sends `rate` requests per second for `duration` over `connections` connections, on the calling thread.
+/// `may_spin` says whether the client may burn its core while it waits for the next time (it is then precise to
+/// a microsecond). Throws Failure when the server closes a connection or answers with anything but 200.
 PacedResult run_paced(std::uint16_t port, const std::string& path, double rate,
                       std::chrono::nanoseconds duration, int connections, bool may_spin);
 

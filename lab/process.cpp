@@ -62,7 +62,7 @@ Descriptor memory_file(const char* name) {
   return file;
 }
 
-// ---- Starting ---------------------------------------------------------------------------------------------------------
+// ---- Starting ----
 
 /// The environment of a started program.
 std::vector<char*> clean_environment() {
@@ -159,7 +159,7 @@ std::uint64_t raise_limit(std::uint64_t wanted) {
   return limit.rlim_cur;
 }
 
-// ---- Reading /proc ----------------------------------------------------------------------------------------------------
+// ---- Reading /proc ----
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path);
@@ -168,7 +168,8 @@ std::string read_file(const std::string& path) {
   return text.str();
 }
 
-/// Fields of /proc/PID/stat behind the program's name, which may itself hold spaces and parentheses: `state` is first.
+/// Fields of /proc/PID/stat behind the program's name, which may itself hold spaces and parentheses: `state` is
+/// first.
 std::vector<std::string> stat_fields(pid_t pid) {
   const std::string text = read_file(fmt::format("/proc/{}/stat", pid));
   const std::size_t end = text.rfind(')');
@@ -248,7 +249,7 @@ Exit exit_from(int status, const rusage& usage) {
 
 }  // namespace
 
-// ---- Process ----------------------------------------------------------------------------------------------------------
+// ---- Process ----
 
 Process::Process(const Command& command)
     : name_(command.words.at(0)), output_(memory_file("output")), errors_(memory_file("errors")) {
@@ -338,8 +339,8 @@ bool Process::ended(milliseconds within) const noexcept {
   }
 }
 
-/// Kills what is left of the group, then reaps it. The program is reaped after the kill: until then its process id, which
-/// is the group's, cannot be given to anyone else.
+/// Kills what is left of the group, then reaps it. The program is reaped after the kill: until then its process
+/// id, which is the group's, cannot be given to anyone else.
 Exit Process::collect() noexcept {
   ::kill(-pid_, SIGKILL);
   int status = 0;
@@ -356,7 +357,7 @@ Exit Process::collect() noexcept {
   return *exit_;
 }
 
-// ---- Functions --------------------------------------------------------------------------------------------------------
+// ---- Functions ----
 
 std::string_view describe(CpuSource source) {
   switch (source) {

@@ -1,7 +1,7 @@
 // Programs that the lab starts, what they cost, and that they end.
 //
-// A Process owns one program and everything that program starts: they form a process group. Whatever way the lab ends,
-// nothing of it is left:
+// A Process owns one program and everything that program starts: they form a process group. Whatever way the
+// lab ends, nothing of it is left:
 //   1. the destructor asks the group to end (SIGTERM), and kills it when it does not;
 //   2. Ctrl-C and SIGTERM are exceptions in the lab (interrupt.hpp), so they come to the destructors too;
 //   3. when the lab itself is killed, the kernel sends the program SIGTERM (PR_SET_PDEATHSIG).
@@ -121,9 +121,9 @@ void adopt_orphans();
 /// Raises the lab's own limit of open descriptors towards `wanted`, as far as allowed; the limit that now holds.
 std::uint64_t raise_descriptor_limit(std::uint64_t wanted);
 
-/// The lab starts each program through itself: `leantea-lab --launch …` puts the core, the limits and the signal at the
-/// lab's death in place and then becomes the program. To be called first in main(); returns nothing when the arguments
-/// are not those, and an exit code when the program could not be started.
+/// The lab starts each program through itself: `leantea-lab --launch …` puts the core, the limits and the
+/// signal at the lab's death in place and then becomes the program. To be called first in main(); returns
+/// nothing when the arguments are not those, and an exit code when the program could not be started.
 std::optional<int> launch_if_asked(int argc, char** argv);
 
 }  // namespace leantea::lab

@@ -24,8 +24,8 @@ namespace {
 constexpr std::chrono::seconds kPatience{120};  // perf needs a while to unwind what it has copied
 constexpr std::size_t kHottest = 15;
 
-/// The event to sample by: the processor's cycles where it has counters that we may use, else the kernel's CPU clock, which
-/// also works in virtual machines.
+/// The event to sample by: the processor's cycles where it has counters that we may use, else the kernel's CPU
+/// clock, which also works in virtual machines.
 std::string choose_event(const std::string& directory) {
   for (const char* event : {"cycles", "cpu-clock"}) {
     Process trial(

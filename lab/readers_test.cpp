@@ -49,16 +49,16 @@ TEST(ParseCallgrind, ReadsTheSum) {
 }
 
 constexpr std::string_view kPerf = R"(floor  6376/6376   1251.860701:    1001001 cpu-clock:
-	ffffffff815e4c6a tcp_sendmsg+0x2a ([kernel.kallsyms])
-	           20ca3 __send+0x13 (/usr/lib/x86_64-linux-gnu/libc.so.6)
-	            80c5 (anonymous namespace)::Floor::run+0x215 (/usr/bin/floor)
+    ffffffff815e4c6a tcp_sendmsg+0x2a ([kernel.kallsyms])
+               20ca3 __send+0x13 (/usr/lib/x86_64-linux-gnu/libc.so.6)
+                80c5 (anonymous namespace)::Floor::run+0x215 (/usr/bin/floor)
 
 floor  6376/6376   1251.861701:    1001001 cpu-clock:
-	           20ca3 __send+0x13 (/usr/lib/x86_64-linux-gnu/libc.so.6)
-	            80c5 (anonymous namespace)::Floor::run+0x215 (/usr/bin/floor)
+               20ca3 __send+0x13 (/usr/lib/x86_64-linux-gnu/libc.so.6)
+                80c5 (anonymous namespace)::Floor::run+0x215 (/usr/bin/floor)
 
 floor  6376/6376   1251.862701:    1001001 cpu-clock:
-	    7fe9f43b28a8 [unknown] (/usr/lib/libx.so)
+        7fe9f43b28a8 [unknown] (/usr/lib/libx.so)
 
 )";
 

@@ -101,7 +101,7 @@ std::vector<std::string> header_of(std::vector<std::string> first,
   return first;
 }
 
-// ---- JSON -------------------------------------------------------------------------------------------------------------
+// ---- JSON ----
 
 void write_summary(Json& json, std::string_view name, const std::optional<Summary>& summary) {
   if (!summary) return;
@@ -190,7 +190,7 @@ void write_machine(Json& json, const Machine& machine) {
   });
 }
 
-// ---- The table of the backends ----------------------------------------------------------------------------------------
+// ---- The table of the backends ----
 
 /// The mechanism in words, for the rows of the rounds table.
 std::string mechanism_of(std::string_view name) {

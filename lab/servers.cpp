@@ -35,8 +35,8 @@ sockaddr_in loopback() {
   return address;
 }
 
-/// A free port that stays ours: the socket is bound but does not listen, so it takes no connections, and only sockets of
-/// the same user that also set SO_REUSEPORT (as nginx does by its configuration) can bind beside it.
+/// A free port that stays ours: the socket is bound but does not listen, so it takes no connections, and only
+/// sockets of the same user that also set SO_REUSEPORT (as nginx does by its configuration) can bind beside it.
 std::pair<Descriptor, std::uint16_t> reserve_port() {
   Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket.valid())

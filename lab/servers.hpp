@@ -35,7 +35,8 @@ struct ServerPlan {
 
 class Server {
  public:
-  /// Starts it and waits until it takes connections. REQUIRES: require_server(plan) (targets.hpp) did not throw. `directory` is for nginx's files and outlives the server.
+  /// Starts it and waits until it takes connections. `directory` is for nginx's files and outlives the server.
+  /// REQUIRES: require_server(plan) (targets.hpp) did not throw.
   /// Throws Failure with the server's own words when it does not start.
   Server(ServerPlan plan, const std::string& directory);
 

@@ -26,8 +26,9 @@ double median(std::vector<double> values);
 /// Nothing when no round counts.
 std::optional<Summary> summarize(std::span<const std::optional<double>> values);
 
-/// a/b, round by round; empty where one of them is. Both ran in the same round, seconds apart, so what the machine did in
-/// that round is in both and cancels out: the median of these ratios is steadier than the ratio of two medians.
+/// a/b, round by round; empty where one of them is. Both ran in the same round, seconds apart, so what the
+/// machine did in that round is in both and cancels out: the median of these ratios is steadier than the ratio
+/// of two medians.
 Values paired_ratios(std::span<const std::optional<double>> a,
                      std::span<const std::optional<double>> b);
 

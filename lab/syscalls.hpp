@@ -1,7 +1,7 @@
 // `leantea-lab syscalls`: system calls per request, counted by strace.
 //
-// Two runs that differ only in their number of requests; the difference of the counts, divided by the difference of the
-// requests, is free of everything that starting, accepting and stopping cost.
+// Two runs that differ only in their number of requests; the difference of the counts, divided by the
+// difference of the requests, is free of everything that starting, accepting and stopping cost.
 #pragma once
 
 #include <cstdint>

@@ -16,8 +16,8 @@ struct Targets {
   int workers = 1;
 };
 
-/// Plans for the servers of `targets` that can take `load`, in their order. nginx is left out of echoes. Throws Failure
-/// (exit code 2) on a name that is not a server.
+/// Plans for the servers of `targets` that can take `load`, in their order. nginx is left out of echoes. Throws
+/// Failure (exit code 2) on a name that is not a server.
 std::vector<ServerPlan> plans_of(const Targets& targets, const Load& load);
 
 /// One of ours. An empty backend is its default.

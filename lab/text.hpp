@@ -1,4 +1,5 @@
-// Small text functions that the readers of other programs' output share. Pure, any thread; views live as long as the text.
+// Small text functions that the readers of other programs' output share. Pure, any thread; views live as long
+// as the text.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,7 @@
-// The floor: the least a server can do for a request. It receives, counts complete heads (CR LF CR LF), and sends a
-// constant answer for each. It validates nothing, parses nothing and keeps no time, so it is not an HTTP server: it is
-// the physical limit against which servers are measured. One thread, one epoll loop, loopback only.
+// The floor: the least a server can do for a request. It receives, counts complete heads (CR LF CR LF), and
+// sends a constant answer for each. It validates nothing, parses nothing and keeps no time, so it is not an
+// HTTP server: it is the physical limit against which servers are measured. One thread, one epoll loop,
+// loopback only.
 //
 //   floor [--port N] [--pipeline-aware] [--keep-alive] [--body] [--close] [--content-bytes N]
 //
@@ -147,8 +148,8 @@ std::size_t count_heads(std::string_view bytes) {
   return heads;
 }
 
-/// The heads that end where `before`, the last three bytes received earlier, meets `bytes`; `before` is then brought up
-/// to date. Neither side alone is long enough here to hold a terminator.
+/// The heads that end where `before`, the last three bytes received earlier, meets `bytes`; `before` is then
+/// brought up to date. Neither side alone is long enough here to hold a terminator.
 std::size_t count_heads_across(std::string& before, std::string_view bytes) {
   constexpr std::size_t kKept = kTerminator.size() - 1;
   before += bytes.substr(0, kKept);
@@ -274,7 +275,7 @@ class Floor {
     }
   }
 
-  // ---- --body ---------------------------------------------------------------------------------------------------------
+  // ---- --body ----
 
   void serve_echo(int fd) {
     Connection& c = connections_[static_cast<std::size_t>(fd)];
