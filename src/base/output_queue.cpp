@@ -2,6 +2,12 @@
 
 #include <utility>
 
+#ifdef LEANTEA_POISON_FREE_BLOCKS
+// As <sanitizer/asan_interface.h> has them.
+extern "C" void __asan_poison_memory_region(const volatile void* p, std::size_t bytes);    // NOLINT
+extern "C" void __asan_unpoison_memory_region(const volatile void* p, std::size_t bytes);  // NOLINT
+#endif
+
 namespace leantea::base {
 namespace {
 
@@ -38,8 +44,21 @@ BlockPool::Block* BlockPool::make_block() {
 
 void BlockPool::delete_block(OutputNode* block) noexcept { delete static_cast<Block*>(block); }
 
+#ifdef LEANTEA_POISON_FREE_BLOCKS
+void BlockPool::poison(OutputNode* block) noexcept {
+  __asan_poison_memory_region(static_cast<Block*>(block)->payload, kBlockBytes);
+}
+
+void BlockPool::unpoison(OutputNode* block) noexcept {
+  __asan_unpoison_memory_region(static_cast<Block*>(block)->payload, kBlockBytes);
+}
+#endif
+
 BlockPool::~BlockPool() {
-  while (free_ != nullptr) delete_block(std::exchange(free_, free_->next));
+  while (free_ != nullptr) {
+    unpoison(free_);
+    delete_block(std::exchange(free_, free_->next));
+  }
 }
 
 // ---- OutputQueue ----

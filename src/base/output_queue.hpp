@@ -19,6 +19,14 @@
 
 #include "base/assert.hpp"
 
+#if defined(__SANITIZE_ADDRESS__)
+#define LEANTEA_POISON_FREE_BLOCKS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LEANTEA_POISON_FREE_BLOCKS 1
+#endif
+#endif
+
 namespace leantea::base {
 
 /// A piece of output: a block of the pool with bytes inside it, or bytes owned elsewhere. For
@@ -56,10 +64,14 @@ class BlockPool {
   std::size_t free_count() const noexcept { return free_count_; }
 
  private:
+  friend class OutputQueue;
   struct Block;
   static Block* make_block();
   static void delete_block(OutputNode* block) noexcept;
-  friend class OutputQueue;
+  // Under AddressSanitizer the bytes of a free block must not be touched: who still sends from them,
+  // or writes to a reservation that is over, is found out.
+  static void poison(OutputNode* block) noexcept;
+  static void unpoison(OutputNode* block) noexcept;
 
   OutputNode* free_ = nullptr;
   std::size_t free_count_ = 0;
@@ -169,12 +181,18 @@ struct BlockPool::Block : OutputNode {
   char payload[kBlockBytes];
 };
 
+#ifndef LEANTEA_POISON_FREE_BLOCKS
+inline void BlockPool::poison(OutputNode*) noexcept {}
+inline void BlockPool::unpoison(OutputNode*) noexcept {}
+#endif
+
 inline OutputNode* BlockPool::take() {
   Block* block = static_cast<Block*>(free_);
   if (block != nullptr) {
     free_ = block->next;
     --free_count_;
     block->next = nullptr;
+    unpoison(block);
   } else {
     block = make_block();
   }
@@ -188,6 +206,7 @@ inline void BlockPool::give(OutputNode* block) noexcept {
   block->next = free_;
   free_ = block;
   ++free_count_;
+  poison(block);
 }
 
 }  // namespace leantea::base

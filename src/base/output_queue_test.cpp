@@ -1,10 +1,9 @@
 #include "base/output_queue.hpp"
 
+#include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <deque>
 #include <memory>
-#include <new>
 #include <random>
 #include <string>
 #include <string_view>
@@ -62,6 +61,8 @@ class OutputQueueTest : public testing::Test {
   BlockPool pool;
   OutputQueue queue;
 };
+
+using OutputQueueDeathTest = OutputQueueTest;
 
 TEST_F(OutputQueueTest, IsEmptyAtFirst) {
   EXPECT_TRUE(queue.empty());
@@ -283,13 +284,33 @@ TEST_F(OutputQueueTest, PoolGivesBackTheWarmestBlock) {
   pool.give(b);
 }
 
+TEST_F(OutputQueueTest, AnswersThatAreTakenAtOnceAllocateNothing) {
+  reserve_and_commit("warm");
+  const char* const place = pieces().at(0).data();
+  queue.consume(pool, 4);
+  for (int i = 0; i < 1000; ++i) {
+    reserve_and_commit("HTTP/1.1 200 OK\r\n\r\n");
+    EXPECT_EQ(pieces().at(0).data(), place);
+    EXPECT_EQ(pool.free_count(), 0u);
+    queue.consume(pool, queue.size());
+    EXPECT_EQ(pool.free_count(), 1u);
+  }
+}
+
+#ifdef LEANTEA_POISON_FREE_BLOCKS
+TEST_F(OutputQueueDeathTest, AddressSanitizerSeesBytesThatWereConsumed) {
+  reserve_and_commit("sent");
+  const std::string_view shown = pieces().at(0);
+  queue.consume(pool, 4);
+  EXPECT_DEATH(std::string{shown}, "use-after-poison");
+}
+#endif
+
 TEST_F(OutputQueueTest, PoolKeepsABoundedNumberOfBlocks) {
   queue.append(pool, pattern(2 * BlockPool::kKeep * kBlock));
   queue.clear(pool);
   EXPECT_EQ(pool.free_count(), BlockPool::kKeep);
 }
-
-using OutputQueueDeathTest = OutputQueueTest;
 
 TEST_F(OutputQueueDeathTest, RefusesWhatCannotBe) {
   EXPECT_DEATH(queue.reserve(pool, kBlock + 1), "kBlockBytes");
@@ -300,81 +321,92 @@ TEST_F(OutputQueueDeathTest, RefusesWhatCannotBe) {
   EXPECT_DEATH(queue.splice(queue), "this");
 }
 
-// Everything in random order, against a string.
-TEST_F(OutputQueueTest, BehavesAsAString) {
-  for (unsigned seed = 0; seed < 40; ++seed) {
-    std::mt19937 random(seed);
-    std::string model;
-    std::deque<std::string> statics;  // deque: appended strings keep their places
-    OutputQueue other;
-    std::string other_model;
-    const auto some_bytes = [&] {
-      static constexpr std::size_t kMost[] = {4, 300, 5000, 20'000};
-      return pattern(random() % kMost[random() % 4], static_cast<unsigned>(random()));
-    };
-    const auto append_somehow = [&](OutputQueue& to, std::string& to_model) {
-      std::string bytes = some_bytes();
-      switch (random() % 4) {
-        case 0: {
-          bytes.resize(std::min(bytes.size(), kBlock));
-          char* space = to.reserve(pool, std::min(kBlock, bytes.size() + random() % 3));
-          bytes.copy(space, bytes.size());
-          if (random() % 8 == 0) bytes.clear();  // changed its mind
-          to.commit(bytes.size());
-          to_model += bytes;
-          break;
+/// Two queues under random operations, each beside a string that says what it must hold.
+class OutputQueueModelTest : public OutputQueueTest {
+ protected:
+  struct Side {
+    OutputQueue& queue;
+    std::string& model;
+  };
+
+  void append_somehow(Side to) {
+    static constexpr std::size_t kMost[] = {4, 300, 5000, 20'000};
+    std::string bytes = pattern(random() % kMost[random() % 4], static_cast<unsigned>(random()));
+    switch (random() % 4) {
+      case 0: {
+        bytes.resize(std::min(bytes.size(), kBlock));
+        char* space = to.queue.reserve(pool, std::min(kBlock, bytes.size() + random() % 3));
+        bytes.copy(space, bytes.size());
+        if (random() % 8 == 0) bytes.clear();  // changed its mind
+        to.queue.commit(bytes.size());
+        to.model += bytes;
+        break;
+      }
+      case 1:
+        to.queue.append(pool, bytes);
+        to.model += bytes;
+        break;
+      case 2:
+        to.model += bytes;
+        to.queue.append_owned(std::move(bytes));
+        break;
+      default:
+        to.model += bytes;
+        if (random() % 2 == 0) {
+          auto owner = std::make_shared<const std::string>(std::move(bytes));
+          to.queue.append_shared(owner, *owner);
+        } else {
+          to.queue.append_shared(nullptr, statics.emplace_back(std::move(bytes)));
         }
-        case 1:
-          to.append(pool, bytes);
-          to_model += bytes;
-          break;
-        case 2:
-          to_model += bytes;
-          to.append_owned(std::move(bytes));
-          break;
-        default:
-          to_model += bytes;
-          if (random() % 2 == 0) {
-            auto owner = std::make_shared<const std::string>(std::move(bytes));
-            to.append_shared(owner, *owner);
-          } else {
-            to.append_shared(nullptr, statics.emplace_back(std::move(bytes)));
-          }
-      }
-    };
-    for (int step = 0; step < 400; ++step) {
-      switch (random() % 8) {
-        case 0:
-          append_somehow(other, other_model);
-          break;
-        case 1:
-          queue.splice(other);
-          model += std::exchange(other_model, {});
-          break;
-        case 2:
-        case 3:
-        case 4: {
-          const std::size_t bytes =
-              random() % 3 == 0 ? model.size() : random() % (model.size() + 1);
-          queue.consume(pool, bytes);
-          model.erase(0, bytes);
-          break;
-        }
-        default:
-          append_somehow(queue, model);
-      }
-      ASSERT_EQ(queue.size(), model.size());
-      ASSERT_EQ(queue.empty(), model.empty());
-      std::string shown;
-      for (const std::string_view piece : pieces(1000)) {
-        ASSERT_FALSE(piece.empty());
-        shown += piece;
-      }
-      ASSERT_EQ(shown, model) << "seed " << seed << ", step " << step;
     }
-    other.clear(pool);
-    queue.clear(pool);
   }
+
+  void step() {
+    switch (random() % 8) {
+      case 0:
+        append_somehow({other, other_model});
+        break;
+      case 1:
+        queue.splice(other);
+        model += std::exchange(other_model, {});
+        break;
+      case 2:
+      case 3:
+      case 4: {
+        const std::size_t bytes = random() % 3 == 0 ? model.size() : random() % (model.size() + 1);
+        queue.consume(pool, bytes);
+        model.erase(0, bytes);
+        break;
+      }
+      default:
+        append_somehow({queue, model});
+    }
+  }
+
+  std::mt19937 random;
+  std::string model;
+  OutputQueue other;
+  std::string other_model;
+  std::deque<std::string> statics;  // deque: appended strings keep their places
+};
+
+TEST_F(OutputQueueModelTest, BehavesAsAString) {
+  for (int i = 0; i < 16'000; ++i) {
+    step();
+    ASSERT_EQ(queue.size(), model.size());
+    ASSERT_EQ(queue.empty(), model.empty());
+    std::string shown;
+    for (const std::string_view piece : pieces(1000)) {
+      ASSERT_FALSE(piece.empty());
+      shown += piece;
+    }
+    ASSERT_EQ(shown, model) << "step " << i;
+    if (i % 400 == 0) {
+      queue.clear(pool);
+      model.clear();
+    }
+  }
+  other.clear(pool);
 }
 
 }  // namespace
