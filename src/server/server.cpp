@@ -97,7 +97,7 @@ struct Server::Impl {
   std::mutex mutex;
   // Guarded by mutex. What it points to is constant once it is set.
   std::unique_ptr<net::Backend> backend;
-  std::optional<milliseconds> drain_asked;  ///< before there was a backend
+  std::optional<milliseconds> drain_asked;  ///< also before there is a backend, or a run()
   server::StopSignals* events = nullptr;    ///< of run()
 
   std::mutex joining;  ///< held while somebody waits for the threads' end: a thread is joined once
@@ -162,11 +162,8 @@ std::expected<void, std::string> Server::Impl::serve(const server::BackendChoice
 
 void Server::Impl::drain(milliseconds deadline) {
   const std::scoped_lock lock(mutex);
-  if (backend != nullptr) {
-    backend->drain(deadline);
-  } else {
-    drain_asked = std::min(drain_asked.value_or(deadline), deadline);
-  }
+  drain_asked = std::min(drain_asked.value_or(deadline), deadline);
+  if (backend != nullptr) backend->drain(deadline);
   if (events != nullptr) events->post(server::StopSignals::Event::kDrain);
 }
 
