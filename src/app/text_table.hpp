@@ -5,7 +5,7 @@
 //
 // Open addressing with linear probing, at most half full. A text's first and last eight bytes serve
 // three times: they are hashed, they are compared first, and up to 16 bytes they are the whole text, so
-// that nothing else is read: 30 instructions for "/health". Only what routes say is ever put in, so no
+// that nothing else is read: 50 instructions for "/health". Only what routes say is ever put in, so no
 // client can make a chain of collisions longer than the routes made it.
 #pragma once
 
