@@ -1,0 +1,149 @@
+// What a request costs, held. Counted figures only: they are the same on a busy machine.
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "budgets/table.hpp"
+#include "support/live_bytes.hpp"
+#include "support/wire.hpp"
+
+namespace leantea::test {
+namespace {
+
+constexpr std::string_view kHealth = "GET /health HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n";
+constexpr std::string_view kJson = "GET /json HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n";
+constexpr std::string_view kEcho =
+    "POST /echo HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nContent-Length: 5\r\n\r\nhello";
+
+/// A connection that serves in the steady state: its pool has blocks, its timer is set.
+class Budgets : public ::testing::Test {
+ protected:
+  Budgets() : server_(bench_app(), {}) {
+    const bool place = server_.engine().take_place();
+    EXPECT_TRUE(place);
+    connection_ = std::make_unique<app::Connection>(server_.engine());
+    for (int i = 0; i < 10; ++i) serve(kHealth);
+  }
+
+  void serve(std::string_view request) {
+    connection_->receive(request);
+    connection_->sent(connection_->output_size());
+  }
+  double allocations_per(std::string_view request) {
+    serve(request);
+    const std::uint64_t before = allocation_count();
+    for (int i = 0; i < 1000; ++i) serve(request);
+    return static_cast<double>(allocation_count() - before) / 1000;
+  }
+
+  app::SocketlessServer server_;
+  std::unique_ptr<app::Connection> connection_;
+};
+
+TEST_F(Budgets, NoAllocationForASmallRequest) {
+  expect_within("allocations per /health", allocations_per(kHealth));
+  expect_within("allocations per /json", allocations_per(kJson));
+  expect_within("allocations per /echo, 5 bytes", allocations_per(kEcho));
+}
+
+TEST_F(Budgets, OneAllocationIsNoticed) {  // the counter counts
+  const std::uint64_t before = allocation_count();
+  const auto one = std::make_unique<std::string>(100, 'x');
+  EXPECT_GT(allocation_count(), before);
+}
+
+TEST_F(Budgets, OnePieceOfOutputForABatch) {
+  std::string batch;
+  for (int i = 0; i < 16; ++i) batch += kHealth;
+  connection_->receive(batch);
+  std::array<struct iovec, 8> pieces;
+  expect_within("pieces of output per 16 pipelined requests",
+                static_cast<double>(connection_->output(pieces)));
+  connection_->sent(connection_->output_size());
+}
+
+TEST_F(Budgets, SmallConnections) { expect_within("sizeof(Connection)", sizeof(app::Connection)); }
+
+// The literal of Response::text("OK") is shown by the answer itself, where the program has it: on its way to
+// the output it is copied once, and that copy is the answer.
+TEST_F(Budgets, NothingIsCopiedTwice) {
+  static constexpr char kText[] = "OK";
+  const Response response = Response::text(StaticText(kText));
+  expect_within("copied bytes per /health beyond the answer",
+                response.body().data() == kText ? 0 : 2);
+}
+
+/// Figures of the release bench server, as leantea-lab counts them; skips where there is no release build or
+/// a tool is missing.
+class ReleaseBudgets : public ::testing::Test {
+ protected:
+  static nlohmann::json lab(const std::string& arguments) {
+    const char* const folder = std::getenv("LEANTEA_RELEASE_BIN");
+    const std::string command =
+        std::string(folder) + "/leantea-lab " + arguments + " --json - 2>/dev/null";
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command.c_str(), "r"),
+                                                               &pclose);
+    std::string text;
+    std::array<char, 4096> buffer;
+    while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe.get()))
+      text.append(buffer.data(), got);
+    return nlohmann::json::parse(text.substr(std::min(text.find('{'), text.size())), nullptr,
+                                 false);
+  }
+  static bool has(const char* tool) {
+    return std::system((std::string("command -v ") + tool + " >/dev/null 2>&1").c_str()) == 0;
+  }
+  void SetUp() override {
+    if (std::getenv("LEANTEA_RELEASE_BIN") == nullptr)
+      GTEST_SKIP() << "LEANTEA_RELEASE_BIN is not set: ./dev test sets it";
+  }
+};
+
+TEST_F(ReleaseBudgets, SystemCallsPerRequest) {
+  if (!has("strace")) GTEST_SKIP() << "strace is missing: apt-get install strace";
+  const nlohmann::json figures = lab("syscalls");
+  ASSERT_FALSE(figures.is_discarded()) << "leantea-lab syscalls gave no figures";
+  for (const auto& row : figures.at("servers")) {
+    double receives = 0, sends = 0, controls = 0, others = 0;
+    for (const auto& [name, count] : row.at("calls_per_request").items()) {
+      if (name.starts_with("recv") || name == "read")
+        receives += count.get<double>();
+      else if (name.starts_with("send") || name == "write")
+        sends += count.get<double>();
+      else if (name == "epoll_ctl")
+        controls += count.get<double>();
+      else if (!name.starts_with("epoll_"))
+        others += count.get<double>();
+    }
+    expect_within("recv calls per request", receives);
+    expect_within("send calls per request", sends);
+    expect_within("epoll_ctl calls per request", controls);
+    expect_within("other calls per request", others);
+  }
+}
+
+TEST_F(ReleaseBudgets, InstructionsPerRequest) {
+  if (!has("valgrind")) GTEST_SKIP() << "valgrind is missing: apt-get install valgrind";
+  const nlohmann::json figures = lab("instructions --requests 2000");
+  ASSERT_FALSE(figures.is_discarded()) << "leantea-lab instructions gave no figures";
+  for (const auto& row : figures.at("servers"))
+    expect_within("instructions per " + row.at("route").get<std::string>(),
+                  row.at("instructions_per_request").get<double>());
+}
+
+TEST_F(ReleaseBudgets, MemoryPerIdleConnection) {
+  const nlohmann::json figures = lab("idle-memory --servers ours --connections 4000");
+  ASSERT_FALSE(figures.is_discarded()) << "leantea-lab idle-memory gave no figures";
+  const auto& row = figures.at("servers").at(0);
+  expect_within("bytes per idle connection",
+                row.at("anonymous_bytes_per_connection").get<double>());
+  expect_within("resident bytes at start", row.at("started").at("resident").get<double>());
+}
+
+}  // namespace
+}  // namespace leantea::test
