@@ -35,6 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     all += wire.sent();
   }
   // What was sent begins with an answer, if it is anything.
-  if (!all.empty() && !all.starts_with("HTTP/1.1 ") && !std::string_view("HTTP/1.1 ").starts_with(all)) std::abort();
+  if (!all.empty() && !all.starts_with("HTTP/1.1 ") &&
+      !std::string_view("HTTP/1.1 ").starts_with(all))
+    std::abort();
   return 0;
 }

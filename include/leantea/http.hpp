@@ -10,7 +10,17 @@
 namespace leantea {
 
 /// Request methods (RFC 9110 §9, PATCH from RFC 5789). A method that is not here is answered 501.
-enum class Method : std::uint8_t { kGet, kHead, kPost, kPut, kDelete, kConnect, kOptions, kTrace, kPatch };
+enum class Method : std::uint8_t {
+  kGet,
+  kHead,
+  kPost,
+  kPut,
+  kDelete,
+  kConnect,
+  kOptions,
+  kTrace,
+  kPatch
+};
 
 inline constexpr std::size_t kMethodCount = 9;
 

@@ -139,8 +139,8 @@ class [[nodiscard]] Response {
   template <class F>
   static Response stream(std::string_view content_type, F producer,
                          std::optional<std::uint64_t> length = std::nullopt) {
-    return make_stream(content_type,
-                       std::make_unique<detail::ProducerOf<F>>(std::move(producer)), length);
+    return make_stream(content_type, std::make_unique<detail::ProducerOf<F>>(std::move(producer)),
+                       length);
   }
 
   Status status() const noexcept { return status_; }
@@ -194,9 +194,9 @@ class [[nodiscard]] Response {
   bool fields_spilled_ = false;
   std::uint16_t fields_size_ = 0;       ///< bytes at the front of inline_
   std::uint16_t inline_body_size_ = 0;  ///< bytes at the end of inline_
-  std::string_view type_line_;  ///< "Content-Type: …\r\n" with static storage, or empty
-  std::string_view view_;       ///< kStatic, kBorrowed, kShared
-  std::string owned_;           ///< kOwned
+  std::string_view type_line_;          ///< "Content-Type: …\r\n" with static storage, or empty
+  std::string_view view_;               ///< kStatic, kBorrowed, kShared
+  std::string owned_;                   ///< kOwned
   std::unique_ptr<Rare> rare_;
   std::array<char, kInlineBytes> inline_;  // not initialised: see fields_size_, inline_body_size_
 };

@@ -48,14 +48,17 @@ void Connection::send_answers() {
 
 bool Connection::continue_input() {
   if (closing_ != Closing::kNo || stash_ == nullptr || input_waits()) return false;
-  if (stash_->judged == stash_->view().size()) return false;  // an incomplete head waits for its rest
+  if (stash_->judged == stash_->view().size())
+    return false;  // an incomplete head waits for its rest
   process_stash();
   return true;
 }
 
 void Connection::answer(Response&& response, Method method, Version version, bool close) {
-  const h1::AnswerContext context{
-      .version = version, .head = method == Method::kHead, .close = close, .date_line = engine_.date_line()};
+  const h1::AnswerContext context{.version = version,
+                                  .head = method == Method::kHead,
+                                  .close = close,
+                                  .date_line = engine_.date_line()};
   if (h1::encode_response(std::move(response), context, engine_.blocks(), output_).close)
     closing_ = more_came_ ? Closing::kLinger : Closing::kFlush;
 }
@@ -66,7 +69,8 @@ bool Connection::closes_after(const Exchange& exchange) const noexcept {
   // The content was not asked for, or not all of it. A client that waits for 100 may or may not send it
   // now, so where the next request begins cannot be known (RFC 9110 §10.1.1); other content is read and
   // dropped when it is not too much.
-  return exchange.expects_continue() || !exchange.content_is_small(engine_.limits().unread_body_bytes);
+  return exchange.expects_continue() ||
+         !exchange.content_is_small(engine_.limits().unread_body_bytes);
 }
 
 void Connection::pop_front() {

@@ -34,13 +34,11 @@ Expectation expectation_of(const http::RequestHead& head) noexcept {
 }
 
 /// OPTIONS for the server as a whole (RFC 9110 §9.3.7).
-constexpr MethodSet kServerMethods = 1u << static_cast<unsigned>(Method::kGet) |
-                                     1u << static_cast<unsigned>(Method::kHead) |
-                                     1u << static_cast<unsigned>(Method::kPost) |
-                                     1u << static_cast<unsigned>(Method::kPut) |
-                                     1u << static_cast<unsigned>(Method::kDelete) |
-                                     1u << static_cast<unsigned>(Method::kOptions) |
-                                     1u << static_cast<unsigned>(Method::kPatch);
+constexpr MethodSet kServerMethods =
+    1u << static_cast<unsigned>(Method::kGet) | 1u << static_cast<unsigned>(Method::kHead) |
+    1u << static_cast<unsigned>(Method::kPost) | 1u << static_cast<unsigned>(Method::kPut) |
+    1u << static_cast<unsigned>(Method::kDelete) | 1u << static_cast<unsigned>(Method::kOptions) |
+    1u << static_cast<unsigned>(Method::kPatch);
 
 Response options_response(MethodSet methods) {
   Response response{Status::kNoContent};
@@ -143,8 +141,8 @@ void Connection::dispatch(const http::RequestHead& head, std::string_view& in) {
   ++served_;
   RequestFacts facts;
   facts.framing = *framing;
-  facts.keep_alive = h1::wants_keep_alive(head) &&
-                     (limits.requests_per_connection == 0 || served_ < limits.requests_per_connection);
+  facts.keep_alive = h1::wants_keep_alive(head) && (limits.requests_per_connection == 0 ||
+                                                    served_ < limits.requests_per_connection);
 
   const Expectation expectation = expectation_of(head);
   facts.expects_continue = expectation == Expectation::kContinue &&
@@ -176,9 +174,9 @@ void Connection::dispatch(const http::RequestHead& head, std::string_view& in) {
   }
   if (facts.handler->plain() && take_whole_content(request, facts, in))
     return respond(head, request, facts, call_plain(request, *facts.handler));
-  open_exchange(head, request, facts,
-                facts.handler->plain() ? Exchange::ContentUse::kCollect
-                                       : Exchange::ContentUse::kStream)
+  open_exchange(
+      head, request, facts,
+      facts.handler->plain() ? Exchange::ContentUse::kCollect : Exchange::ContentUse::kStream)
       .start();
 }
 
@@ -214,7 +212,8 @@ Response Connection::call_plain(Request& request, const Handler& handler) const 
   return checked_answer(request, [&] { return handler.call(request); });
 }
 
-std::optional<Response> Connection::ask_head_hook(const Request& request, const Route& route) const {
+std::optional<Response> Connection::ask_head_hook(const Request& request,
+                                                  const Route& route) const {
   std::optional<Response> refusal;
   bool passed = false;
   Response answer = checked_answer(request, [&]() -> Response {
@@ -234,7 +233,8 @@ void Connection::log_failure(const Request& request, std::string_view what) cons
 
 /// An answer with a field that cannot be sent, which its handler did not look at, becomes a 500.
 void Connection::replace_broken(const Request& request, Response& response) const {
-  if (!detail::ResponseAccess::broken(response)) [[likely]] return;
+  if (!detail::ResponseAccess::broken(response)) [[likely]]
+    return;
   log_failure(request, "the answer has a header field that cannot be sent");
   response = error_response(Status::kInternalServerError);
 }
@@ -351,7 +351,9 @@ bool Connection::input_waits() const noexcept {
   return in_progress_ >= limits.requests_in_progress;
 }
 
-void Connection::stash_append(std::string_view bytes) { stash_ = InputStash::append(stash_, bytes); }
+void Connection::stash_append(std::string_view bytes) {
+  stash_ = InputStash::append(stash_, bytes);
+}
 
 void Connection::drop_stash() noexcept { InputStash::free(std::exchange(stash_, nullptr)); }
 

@@ -45,19 +45,23 @@ TEST(Connection, AnswersABatchInOnePiece) {
 }
 
 TEST(Connection, HasNoBodyForHead) {
-  EXPECT_EQ(outcome_at_every_split("HEAD /health HTTP/1.1\r\nHost: a\r\n\r\n", bench_app, {0}), "200 / open");
+  EXPECT_EQ(outcome_at_every_split("HEAD /health HTTP/1.1\r\nHost: a\r\n\r\n", bench_app, {0}),
+            "200 / open");
   Wire wire(bench_app());
   wire.receive("HEAD /health HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(wire.sent().ends_with("Content-Length: 2\r\n\r\n"));
 }
 
 TEST(Connection, GivesTheBodyToTheHandler) {
-  EXPECT_EQ(outcome_at_every_split("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"),
-            "200 hello / open");
-  EXPECT_EQ(outcome_at_every_split("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-                                   "3\r\nabc\r\n4;x=y\r\ndefg\r\n0\r\nT: v\r\n\r\n"),
-            "200 abcdefg / open");
-  EXPECT_EQ(outcome_at_every_split("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n" + std::string(kHealth)),
+  EXPECT_EQ(
+      outcome_at_every_split("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"),
+      "200 hello / open");
+  EXPECT_EQ(
+      outcome_at_every_split("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                             "3\r\nabc\r\n4;x=y\r\ndefg\r\n0\r\nT: v\r\n\r\n"),
+      "200 abcdefg / open");
+  EXPECT_EQ(outcome_at_every_split("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n" +
+                                   std::string(kHealth)),
             "200, 200 OK / open");
 }
 
@@ -74,7 +78,8 @@ TEST(Connection, EndsWhenTheClientSaysSo) {
   EXPECT_EQ(outcome_at_every_split("GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"),
             "200 OK / closed");
   EXPECT_EQ(outcome_at_every_split("GET /health HTTP/1.0\r\n\r\n"), "200 OK / closed");
-  EXPECT_EQ(outcome_at_every_split("GET /health HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"), "200 OK / open");
+  EXPECT_EQ(outcome_at_every_split("GET /health HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"),
+            "200 OK / open");
 }
 
 TEST(Connection, SaysThatItEnds) {
@@ -88,29 +93,37 @@ TEST(Connection, SaysThatItEnds) {
 
 TEST(Connection, ReadsNothingAfterClose) {
   Wire wire(bench_app());
-  wire.receive("GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" + std::string(kHealth));
+  wire.receive("GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" +
+               std::string(kHealth));
   EXPECT_EQ(wire.answers(), "200 OK");
-  EXPECT_EQ(wire.state(), "lingering");  // the client has sent more, which must not reset the answer away
+  EXPECT_EQ(wire.state(),
+            "lingering");  // the client has sent more, which must not reset the answer away
 }
 
 TEST(Connection, AnswersWhatHasNoRoute) {
-  EXPECT_EQ(outcome_at_every_split("GET /nope HTTP/1.1\r\nHost: a\r\n\r\n"), "404 Not Found / open");
-  EXPECT_EQ(outcome_at_every_split("POST /nope HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc" + std::string(kHealth)),
-            "404 Not Found, 200 OK / open");
+  EXPECT_EQ(outcome_at_every_split("GET /nope HTTP/1.1\r\nHost: a\r\n\r\n"),
+            "404 Not Found / open");
+  EXPECT_EQ(
+      outcome_at_every_split("POST /nope HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc" +
+                             std::string(kHealth)),
+      "404 Not Found, 200 OK / open");
   Wire wire(bench_app());
-  EXPECT_EQ(wire.receive("DELETE /health HTTP/1.1\r\nHost: a\r\n\r\n").answers(), "405 Method Not Allowed");
+  EXPECT_EQ(wire.receive("DELETE /health HTTP/1.1\r\nHost: a\r\n\r\n").answers(),
+            "405 Method Not Allowed");
   EXPECT_TRUE(wire.last().at(0).has("Allow: GET, HEAD, OPTIONS"));
   EXPECT_EQ(wire.receive("OPTIONS /echo HTTP/1.1\r\nHost: a\r\n\r\n").answers(), "204");
   EXPECT_TRUE(wire.last().at(0).has("Allow: POST, OPTIONS"));
   EXPECT_EQ(wire.receive("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n").answers(), "204");
-  EXPECT_EQ(wire.receive("BREW /health HTTP/1.1\r\nHost: a\r\n\r\n").answers(), "501 Not Implemented");
+  EXPECT_EQ(wire.receive("BREW /health HTTP/1.1\r\nHost: a\r\n\r\n").answers(),
+            "501 Not Implemented");
 }
 
 TEST(Connection, RefusesWhatIsMalformedAndLingers) {
   for (const std::string_view bytes :
        {"GET /health HTTP/1.1\r\n\r\n", "GET /health HTTP/1.1\r\nHost: a\nX: y\r\n\r\n",
         "GET  /health HTTP/1.1\r\nHost: a\r\n\r\n", "GET /health HTTP/1.1\r\nHost : a\r\n\r\n",
-        "GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: "
+        "chunked\r\n\r\n",
         "\x16\x03\x01\x02\x05\x01\x05"}) {
     Wire wire(bench_app());
     EXPECT_EQ(wire.receive(bytes).answers(), "400 Bad Request") << bytes;
@@ -126,18 +139,21 @@ TEST(Connection, AnswersEarlierRequestsBeforeAnError) {
 }
 
 TEST(Connection, RefusesAMalformedBody) {
-  EXPECT_EQ(outcome_at_every_split("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+  EXPECT_EQ(outcome_at_every_split(
+                "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
             "400 Bad Request / lingering");
 }
 
 TEST(Connection, RefusesABodyOverTheLimit) {
   Limits limits;
   limits.body_bytes = 4;
-  EXPECT_EQ(outcome_at_every_split("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nabcd", bench_app, {}, limits),
-            "200 abcd / open");
-  EXPECT_EQ(outcome_at_every_split(
-                "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n",
-                bench_app, {}, limits),
+  EXPECT_EQ(
+      outcome_at_every_split("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nabcd",
+                             bench_app, {}, limits),
+      "200 abcd / open");
+  EXPECT_EQ(outcome_at_every_split("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: "
+                                   "chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n",
+                                   bench_app, {}, limits),
             "413 Content Too Large / lingering");
   Wire wire(bench_app(), limits);
   wire.receive("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 68719476736\r\n\r\n");
@@ -187,7 +203,8 @@ TEST(Connection, CountsItsRequests) {
 // RFC 9110 §10.1.1
 TEST(Connection, AsksForABodyThatWaitsForIt) {
   Wire wire(bench_app());
-  wire.receive("POST /echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+  wire.receive(
+      "POST /echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
   EXPECT_EQ(wire.sent(), "HTTP/1.1 100 Continue\r\n\r\n");
   EXPECT_EQ(wire.receive("hello").answers(), "200 hello");
   EXPECT_EQ(wire.state(), "open");
@@ -195,7 +212,8 @@ TEST(Connection, AsksForABodyThatWaitsForIt) {
 
 TEST(Connection, DoesNotAskForWhatIsRefused) {
   Wire wire(bench_app());
-  wire.receive("POST /nope HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+  wire.receive(
+      "POST /nope HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
   EXPECT_EQ(wire.answers(), "404 Not Found");
   EXPECT_NE(wire.state(), "open");  // whether the body comes cannot be known
   Wire odd(bench_app());
@@ -209,7 +227,8 @@ TEST(Connection, DoesNotAskForWhatIsRefused) {
 
 TEST(Connection, DoesNotAskWhenTheBodyIsThere) {
   EXPECT_EQ(Wire(bench_app())
-                .receive("POST /echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nhello")
+                .receive("POST /echo HTTP/1.1\r\nHost: a\r\nExpect: "
+                         "100-continue\r\nContent-Length: 5\r\n\r\nhello")
                 .answers(),
             "200 hello");
 }
@@ -217,27 +236,34 @@ TEST(Connection, DoesNotAskWhenTheBodyIsThere) {
 TEST(Connection, LetsAHookRefuseBeforeTheBody) {
   const auto app = [] {
     Router router;
-    router.post("/in", [](Request& r) { return Response::bytes(r.take_body()); }).on_head([](const Request& r) {
-      return r.header("Authorization") ? std::nullopt
-                                       : std::optional<Response>(Response{Status::kUnauthorized});
-    });
+    router.post("/in", [](Request& r) { return Response::bytes(r.take_body()); })
+        .on_head([](const Request& r) {
+          return r.header("Authorization")
+                     ? std::nullopt
+                     : std::optional<Response>(Response{Status::kUnauthorized});
+        });
     return router;
   };
   Wire wire(app());
   wire.receive("POST /in HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
   EXPECT_EQ(wire.answers(), "401");
   Wire allowed(app());
-  allowed.receive("POST /in HTTP/1.1\r\nHost: a\r\nAuthorization: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+  allowed.receive(
+      "POST /in HTTP/1.1\r\nHost: a\r\nAuthorization: x\r\nExpect: 100-continue\r\nContent-Length: "
+      "2\r\n\r\n");
   EXPECT_EQ(allowed.receive("hi").answers(), "100, 200 hi");
 }
 
 TEST(Connection, TurnsAnExceptionIntoA500) {
   Router app;
   app.get("/throw", [](const Request&) -> Response { throw std::runtime_error("no tea"); });
-  app.get("/split", [](const Request&) { return Response::text("x").header("X", "a\r\nSet-Cookie: b"); });
+  app.get("/split",
+          [](const Request&) { return Response::text("x").header("X", "a\r\nSet-Cookie: b"); });
   Wire wire(std::move(app));
-  EXPECT_EQ(wire.receive("GET /throw HTTP/1.1\r\nHost: a\r\n\r\n").answers(), "500 Internal Server Error");
-  EXPECT_EQ(wire.receive("GET /split HTTP/1.1\r\nHost: a\r\n\r\n").answers(), "500 Internal Server Error");
+  EXPECT_EQ(wire.receive("GET /throw HTTP/1.1\r\nHost: a\r\n\r\n").answers(),
+            "500 Internal Server Error");
+  EXPECT_EQ(wire.receive("GET /split HTTP/1.1\r\nHost: a\r\n\r\n").answers(),
+            "500 Internal Server Error");
   EXPECT_EQ(wire.state(), "open");
   ASSERT_EQ(wire.server().log().size(), 2u);
   EXPECT_NE(wire.server().log().at(0).find("no tea"), std::string::npos);
@@ -248,11 +274,12 @@ TEST(Connection, ShowsTheRequest) {
   app.get("/users/{id}/{rest...}", [](const Request& r) {
     return Response::text(std::string(r.param("id")) + "|" + std::string(r.param("rest")) + "|" +
                           std::string(r.path()) + "|" + std::string(r.query()) + "|" +
-                          r.query_param("q").value_or("-") + "|" + std::string(r.authority()) + "|" +
-                          std::string(r.header("x-y").value_or("-")));
+                          r.query_param("q").value_or("-") + "|" + std::string(r.authority()) +
+                          "|" + std::string(r.header("x-y").value_or("-")));
   });
   Wire wire(std::move(app));
-  wire.receive("GET http://b.test:81/users/a%20b/./c/../d?q=1+2 HTTP/1.1\r\nHost: a\r\nX-Y: z\r\n\r\n");
+  wire.receive(
+      "GET http://b.test:81/users/a%20b/./c/../d?q=1+2 HTTP/1.1\r\nHost: a\r\nX-Y: z\r\n\r\n");
   EXPECT_EQ(wire.answers(), "200 a b|d|/users/a b/d|q=1+2|1 2|b.test:81|z");
 }
 

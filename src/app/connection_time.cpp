@@ -1,11 +1,11 @@
 // A connection and time: every deadline is a function of the state that gives the time it is due, or
 // kNever. The wheel holds one node per connection, which is only ever moved forward in time when it
 // fires, so that a request costs no timer work beyond storing `since_`.
+#include <algorithm>
+
 #include "app/connection.hpp"
 #include "app/exchange.hpp"
 #include "app/input_stash.hpp"
-
-#include <algorithm>
 
 namespace leantea::app {
 
@@ -44,7 +44,8 @@ base::Millis Connection::linger_due() const noexcept {
 }
 
 base::Millis Connection::body_due() const noexcept {
-  if (closing_ != Closing::kNo || receiving_ == nullptr || output_.size() >= engine_.limits().output_bytes)
+  if (closing_ != Closing::kNo || receiving_ == nullptr ||
+      output_.size() >= engine_.limits().output_bytes)
     return kNever;
   return receiving_->content_due();
 }
@@ -68,7 +69,8 @@ bool Connection::armed_in_time() const noexcept {
 
 void Connection::rearm() noexcept {
   if (!output_.empty() && write_since_ == 0) write_since_ = now();
-  if (armed_in_time()) [[likely]] return;
+  if (armed_in_time()) [[likely]]
+    return;
   // While the server drains, a connection ends when there is nothing left to answer.
   if (engine_.draining() && served_ != 0 && idle()) closing_ = Closing::kFlush;
   if (finished()) return;

@@ -87,17 +87,21 @@ TEST(ConnectionTime, CanBeTurnedOff) {
 
 TEST(ConnectionTime, LetsAHandlerTakeItsTimeUpToABound) {
   Router app;
-  app.get("/slow", [](Request&) -> Task<Response> {
-    co_await sleep(10s);
-    co_return Response::text("slept");
-  }).limits({.handler_timeout = 20s});
-  app.get("/slower", [](Request& r) -> Task<Response> {
-    const std::stop_token stop = r.stop_token();
-    while (co_await sleep(1s)) {
-    }
-    co_await sleep(1h);
-    co_return Response::text(stop.stop_requested() ? "stopped" : "not stopped");
-  }).limits({.handler_timeout = 20s});
+  app.get("/slow",
+          [](Request&) -> Task<Response> {
+            co_await sleep(10s);
+            co_return Response::text("slept");
+          })
+      .limits({.handler_timeout = 20s});
+  app.get("/slower",
+          [](Request& r) -> Task<Response> {
+            const std::stop_token stop = r.stop_token();
+            while (co_await sleep(1s)) {
+            }
+            co_await sleep(1h);
+            co_return Response::text(stop.stop_requested() ? "stopped" : "not stopped");
+          })
+      .limits({.handler_timeout = 20s});
   Wire wire(std::move(app), limits());
   EXPECT_EQ(wire.receive("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").elapse(9900ms).answers(), "");
   EXPECT_EQ(wire.elapse(200ms).answers(), "200 slept");

@@ -106,8 +106,9 @@ std::string_view Engine::refusal() noexcept {
   base::OutputQueue out;
   Response response = Response::text("Service Unavailable");
   response.set_status(Status::kServiceUnavailable).header("Retry-After", "1");
-  h1::encode_response(std::move(response), {.close = true, .date_line = date_.line()}, blocks_, out);
-  struct iovec piece {};
+  h1::encode_response(std::move(response), {.close = true, .date_line = date_.line()}, blocks_,
+                      out);
+  struct iovec piece{};
   out.gather({&piece, 1});
   refusal_.assign(static_cast<const char*>(piece.iov_base), piece.iov_len);
   out.clear(blocks_);

@@ -37,8 +37,8 @@ class WorkerPool;
 
 /// What time it is: one reading, used for a whole turn of the loop.
 struct Now {
-  base::Millis mono = 0;           ///< never goes back
-  std::int64_t unix_seconds = 0;   ///< for `Date`
+  base::Millis mono = 0;          ///< never goes back
+  std::int64_t unix_seconds = 0;  ///< for `Date`
 };
 
 /// What all loops of one server share. Outlives them.
@@ -88,7 +88,9 @@ class Engine {
   bool take_place() noexcept;
   void give_back_place() noexcept;
   bool has_place() const noexcept;
-  bool refuses_above_connections() const noexcept { return shared_.limits.refuse_above_connections; }
+  bool refuses_above_connections() const noexcept {
+    return shared_.limits.refuse_above_connections;
+  }
   /// A complete 503 answer with `Connection: close`. Valid until the next set_now().
   std::string_view refusal() noexcept;
 
@@ -145,7 +147,8 @@ class Engine {
   Connection* touched_ = nullptr;  ///< those for take_touched()
   std::uint32_t connection_count_ = 0;
   std::atomic<std::uint32_t> posting_{0};  ///< threads inside post()
-  std::uint32_t orphans_ = 0;  ///< exchanges whose connection is gone while their work is on a worker
+  std::uint32_t orphans_ =
+      0;  ///< exchanges whose connection is gone while their work is on a worker
   bool draining_ = false;
   bool cut_ = false;
   base::Millis drain_deadline_ = 0;

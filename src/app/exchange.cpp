@@ -71,7 +71,8 @@ void Exchange::copy_head(const http::RequestHead& head, const Request& request) 
 
   const auto moved = [&](std::string_view view) -> std::string_view {
     if (view.empty()) return {};
-    if (within(view, head.bytes, head.size)) return {bytes + (view.data() - head.bytes), view.size()};
+    if (within(view, head.bytes, head.size))
+      return {bytes + (view.data() - head.bytes), view.size()};
     if (within(view, request.path_.data(), request.path_.size()))
       return {path + (view.data() - request.path_.data()), view.size()};
     return view;  // static
@@ -86,7 +87,8 @@ void Exchange::copy_head(const http::RequestHead& head, const Request& request) 
   request_.version_ = request.version_;
   request_.params_.count = request.params_.count;
   for (std::size_t i = 0; i < request.params_.count; ++i)
-    request_.params_.items[i] = {request.params_.items[i].name, moved(request.params_.items[i].value)};
+    request_.params_.items[i] = {request.params_.items[i].name,
+                                 moved(request.params_.items[i].value)};
 }
 
 base::Millis Exchange::now() const noexcept { return engine_.now().mono; }
@@ -113,7 +115,8 @@ void Exchange::add_content(std::string_view bytes) {
   const std::size_t wanted = content_size_ + bytes.size();
   if (wanted > content_.capacity()) {
     // What is known to come is taken in one piece, but only once the client has shown that it sends.
-    const bool known = !body_reader_.chunked() && wanted >= kDirectBytes && use_ == ContentUse::kCollect;
+    const bool known =
+        !body_reader_.chunked() && wanted >= kDirectBytes && use_ == ContentUse::kCollect;
     content_.reserve(known ? content_size_ + bytes.size() + body_reader_.left() : wanted * 2);
   }
   content_.resize(content_size_);
@@ -123,7 +126,8 @@ void Exchange::add_content(std::string_view bytes) {
 }
 
 std::span<char> Exchange::content_space() {
-  if (use_ != ContentUse::kCollect || body_reader_.chunked() || content_size_ < kDirectBytes) return {};
+  if (use_ != ContentUse::kCollect || body_reader_.chunked() || content_size_ < kDirectBytes)
+    return {};
   const std::size_t space = content_.capacity() - content_size_;
   if (space < kDirectBytes / 2 || space < body_reader_.left()) return {};
   content_.resize_and_overwrite(content_.capacity(), [](char*, std::size_t n) { return n; });
@@ -162,7 +166,8 @@ void Exchange::drop_content() noexcept {
 
 base::Millis Exchange::content_due() const noexcept {
   if (content_complete_) return kNever;
-  if (use_ == ContentUse::kStream && wait_ != Wait::kChunk) return kNever;  // the handler takes its time
+  if (use_ == ContentUse::kStream && wait_ != Wait::kChunk)
+    return kNever;  // the handler takes its time
   const Limits& limits = engine_.limits();
   auto timeout = limits.body_timeout;
   if (facts_.route != nullptr)
@@ -350,7 +355,8 @@ void Exchange::break_off(std::string_view why) {
 }
 
 void Exchange::output_drained() {
-  if (wait_ != Wait::kOutput || connection_->output_.size() > engine_.limits().output_bytes / 2) return;
+  if (wait_ != Wait::kOutput || connection_->output_.size() > engine_.limits().output_bytes / 2)
+    return;
   write_pieces();
   if (to_write_.empty()) resume();
 }

@@ -210,12 +210,12 @@ class Exchange {
   bool stop_requested_ = false;
   h1::BodyReader body_reader_;
   std::uint64_t received_ = 0;
-  base::Millis asked_since_ = 0;     ///< since when the client is asked for content, without a pause
-  base::Millis content_since_ = 0;   ///< when content came last, or was first asked for
-  std::uint64_t received_since_ = 0; ///< content since asked_since_
-  std::size_t content_size_ = 0;  ///< bytes of content_ that are content (see content_space)
-  std::string content_;           ///< collected, or waiting for next_chunk()
-  std::string chunk_;             ///< what next_chunk() showed last
+  base::Millis asked_since_ = 0;    ///< since when the client is asked for content, without a pause
+  base::Millis content_since_ = 0;  ///< when content came last, or was first asked for
+  std::uint64_t received_since_ = 0;  ///< content since asked_since_
+  std::size_t content_size_ = 0;      ///< bytes of content_ that are content (see content_space)
+  std::string content_;               ///< collected, or waiting for next_chunk()
+  std::string chunk_;                 ///< what next_chunk() showed last
   std::string trailers_;
   std::string held_back_;  ///< interim responses that wait for their turn
 

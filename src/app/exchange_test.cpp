@@ -1,10 +1,10 @@
 // Handlers that wait: streaming both ways, sleeping, offloading, answers in order, cancellation.
 #include "app/exchange.hpp"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <latch>
+
+#include <gtest/gtest.h>
 
 #include "support/wire.hpp"
 
@@ -16,7 +16,8 @@ using test::Wire;
 using namespace std::chrono_literals;
 
 constexpr std::string_view kChunkedPost =
-    "POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\nSum: 7\r\n\r\n";
+    "POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: "
+    "chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\nSum: 7\r\n\r\n";
 
 Router waiting_app() {
   Router app;
@@ -77,16 +78,19 @@ std::string get(std::string_view path) {
 
 TEST(Exchange, StreamsContentToTheHandler) {
   EXPECT_EQ(outcome_at_every_split(kChunkedPost, waiting_app), "200 77 / open");
-  EXPECT_EQ(outcome_at_every_split("POST /count HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello" + get("/plain"),
-                                   waiting_app),
+  EXPECT_EQ(outcome_at_every_split(
+                "POST /count HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello" + get("/plain"),
+                waiting_app),
             "200 5, 200 plain / open");
-  EXPECT_EQ(outcome_at_every_split("POST /whole HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello", waiting_app),
+  EXPECT_EQ(outcome_at_every_split(
+                "POST /whole HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello", waiting_app),
             "200 hello / open");
 }
 
 TEST(Exchange, AsksForContentWhenTheHandlerDoes) {
   Wire wire(waiting_app());
-  wire.receive("POST /count HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+  wire.receive(
+      "POST /count HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
   EXPECT_EQ(wire.answers(), "100");
   EXPECT_EQ(wire.receive("hello").answers(), "200 5");
 }
@@ -153,7 +157,8 @@ TEST(Exchange, StreamsToHttp10UntilClose) {
 
 TEST(Exchange, StreamsNothingForHead) {
   Wire wire(waiting_app());
-  EXPECT_EQ(wire.receive("HEAD /ticks HTTP/1.1\r\nHost: a\r\n\r\n" + get("/plain")).answers({0}), "200, 200 plain");
+  EXPECT_EQ(wire.receive("HEAD /ticks HTTP/1.1\r\nHost: a\r\n\r\n" + get("/plain")).answers({0}),
+            "200, 200 plain");
 }
 
 TEST(Exchange, SuspendsAWriterWhoseClientDoesNotRead) {
@@ -171,10 +176,12 @@ TEST(Exchange, SuspendsAWriterWhoseClientDoesNotRead) {
 TEST(Exchange, EndsTheConnectionWhenAStreamBreaksOff) {
   Router app;
   app.get("/short", [](const Request&) {
-    return Response::stream("text/plain", [](Writer& out) -> Task<> { co_await out.write("abc"); }, 10);
+    return Response::stream(
+        "text/plain", [](Writer& out) -> Task<> { co_await out.write("abc"); }, 10);
   });
   app.get("/long", [](const Request&) {
-    return Response::stream("text/plain", [](Writer& out) -> Task<> { co_await out.write("abc"); }, 2);
+    return Response::stream(
+        "text/plain", [](Writer& out) -> Task<> { co_await out.write("abc"); }, 2);
   });
   app.get("/throw", [](const Request&) {
     return Response::stream("text/plain", [](Writer& out) -> Task<> {
@@ -269,10 +276,12 @@ TEST(Exchange, OutlivesItsConnectionWhileAWorkerUsesIt) {
 TEST(Exchange, AnswersA503InPlaceOfAHandlerThatIsOnAWorker) {
   std::latch may_end(1);
   Router app;
-  app.get("/work", [&](Request&) -> Task<Response> {
-    co_await offload([&] { may_end.wait(); });
-    co_return Response::text("too late");
-  }).limits({.handler_timeout = 1s});
+  app.get("/work",
+          [&](Request&) -> Task<Response> {
+            co_await offload([&] { may_end.wait(); });
+            co_return Response::text("too late");
+          })
+      .limits({.handler_timeout = 1s});
   app.get("/plain", [](const Request&) { return Response::text("plain"); });
   Wire wire(std::move(app));
   wire.receive(get("/work") + get("/plain"));
@@ -285,7 +294,8 @@ TEST(Exchange, KeepsWhatAPlainHandlerLentUntilItsTurn) {
   Router app = waiting_app();
   app.post("/echo", [](Request& r) { return Response::bytes(r.take_body()); });
   Wire wire(std::move(app));
-  wire.receive(get("/sleep/10") + "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello");
+  wire.receive(get("/sleep/10") +
+               "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello");
   EXPECT_EQ(wire.elapse(20ms).answers(), "200 slept 10, 200 hello");
 }
 

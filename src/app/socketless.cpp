@@ -12,9 +12,7 @@ namespace {
 constexpr std::int64_t kFirstSecond = 1'796'083'200;
 constexpr base::Millis kFirstMillis = 1'000'000;
 
-Now at(base::Millis mono) noexcept {
-  return {mono, kFirstSecond + (mono - kFirstMillis) / 1000};
-}
+Now at(base::Millis mono) noexcept { return {mono, kFirstSecond + (mono - kFirstMillis) / 1000}; }
 }  // namespace
 
 SocketlessServer::SocketlessServer(Router router, Limits limits)

@@ -43,8 +43,8 @@ class SocketlessServer final : public Waker {
   Limits limits_;
   mutable std::mutex mutex_;
   std::condition_variable woken_;
-  bool awake_ = false;             // guarded by mutex_
-  std::vector<std::string> log_;   // guarded by mutex_
+  bool awake_ = false;            // guarded by mutex_
+  std::vector<std::string> log_;  // guarded by mutex_
   Application application_;
   std::unique_ptr<WorkerPool> workers_;
   std::unique_ptr<ServerShared> shared_;

@@ -1,8 +1,8 @@
-#include <leantea/test.hpp>
-
 #include <algorithm>
 #include <charconv>
 #include <stdexcept>
+
+#include <leantea/test.hpp>
 
 #include "app/socketless.hpp"
 #include "http/ascii.hpp"
@@ -95,7 +95,8 @@ std::string request_bytes(std::string_view method, std::string_view target,
     bytes.append("Transfer-Encoding: chunked\r\n\r\n");
     for (const std::string& chunk : options.chunks) {
       std::array<char, 16> hex;
-      const char* const end = std::to_chars(hex.data(), hex.data() + hex.size(), chunk.size(), 16).ptr;
+      const char* const end =
+          std::to_chars(hex.data(), hex.data() + hex.size(), chunk.size(), 16).ptr;
       bytes.append(std::string_view(hex.data(), end)).append("\r\n").append(chunk).append("\r\n");
     }
     return bytes.append("0\r\n\r\n");
@@ -107,7 +108,8 @@ std::string request_bytes(std::string_view method, std::string_view target,
 
 Router checked(Router router) {
   std::string all;
-  for (const std::string& problem : router.problems()) all.append(all.empty() ? "" : "; ").append(problem);
+  for (const std::string& problem : router.problems())
+    all.append(all.empty() ? "" : "; ").append(problem);
   if (!all.empty()) throw std::invalid_argument(all);
   return router;
 }

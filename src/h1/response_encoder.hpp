@@ -38,7 +38,7 @@ struct Encoded {
 /// Appends the head of `response`, and its content unless that is streamed. Content is sent without
 /// copying where it is owned or shared and long. REQUIRES: the response is not broken.
 Encoded encode_response(Response&& response, const AnswerContext& context, base::BlockPool& pool,
-                           base::OutputQueue& out);
+                        base::OutputQueue& out);
 
 /// An interim response (RFC 9110 §15.2): status line and field lines ("name: value\r\n" …).
 std::string encode_interim(Status status, std::string_view fields);

@@ -1,6 +1,6 @@
-#include <leantea/response.hpp>
-
 #include <cstring>
+
+#include <leantea/response.hpp>
 
 #include "base/assert.hpp"
 #include "http/ascii.hpp"

@@ -1,9 +1,9 @@
 // Whole lives of connections under faults, from seeds. A failing seed is printed; LEANTEA_SEED=N plays that
 // one alone, LEANTEA_SEEDS=N plays so many (default 3000).
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "faults/simulation.hpp"
 

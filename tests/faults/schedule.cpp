@@ -8,7 +8,8 @@ namespace {
 
 std::string hex(std::size_t number) {
   std::array<char, 16> digits;
-  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr};
+  return {digits.data(),
+          std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr};
 }
 
 std::string random_text(Dice& dice, std::size_t size) {
@@ -20,11 +21,13 @@ std::string random_text(Dice& dice, std::size_t size) {
 /// The body of a request under either framing, with the fields that say so.
 std::string with_body(Dice& dice, const std::string& line, const std::string& body) {
   std::string bytes = line + "Host: a\r\n";
-  if (dice.one_in(2)) return bytes + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  if (dice.one_in(2))
+    return bytes + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
   bytes += "Transfer-Encoding: chunked\r\n\r\n";
   for (std::size_t at = 0; at < body.size();) {
     const std::size_t size = 1 + dice.below(body.size() - at);
-    bytes += hex(size) + (dice.one_in(4) ? ";x=\"y;z\"" : "") + "\r\n" + body.substr(at, size) + "\r\n";
+    bytes +=
+        hex(size) + (dice.one_in(4) ? ";x=\"y;z\"" : "") + "\r\n" + body.substr(at, size) + "\r\n";
     at += size;
   }
   return bytes + (dice.one_in(3) ? "0\r\nX-Sum: 1\r\n\r\n" : "0\r\n\r\n");
@@ -58,7 +61,8 @@ PlannedRequest plan_one(Dice& dice, int index) {
     }
     case 6:
       request.body = id;
-      request.bytes = "GET /sleep/" + std::to_string(dice.below(400)) + "/" + id + version + "Host: a\r\n\r\n";
+      request.bytes =
+          "GET /sleep/" + std::to_string(dice.below(400)) + "/" + id + version + "Host: a\r\n\r\n";
       return request;
     case 7: {
       const auto size = dice.below(20'000);

@@ -137,8 +137,9 @@ class Simulation {
     const std::size_t count = connection_->output(pieces);
     shown_.clear();
     for (std::size_t i = 0; i < count; ++i)
-      shown_.emplace_back(static_cast<const char*>(pieces[i].iov_base),
-                          std::string(static_cast<const char*>(pieces[i].iov_base), pieces[i].iov_len));
+      shown_.emplace_back(
+          static_cast<const char*>(pieces[i].iov_base),
+          std::string(static_cast<const char*>(pieces[i].iov_base), pieces[i].iov_len));
   }
   void check_output_stayed() {
     if (!connection_->wants_output()) return;  // taken, or dropped with a broken connection
@@ -148,7 +149,8 @@ class Simulation {
 
   /// Contract 3.
   void check_memory() {
-    const auto held = static_cast<std::size_t>(std::max<std::int64_t>(live_bytes() - held_before_, 0));
+    const auto held =
+        static_cast<std::size_t>(std::max<std::int64_t>(live_bytes() - held_before_, 0));
     // What the test itself holds, and the blocks the pool keeps for reuse.
     const std::size_t own = sent_.capacity() + 2 * kReceive + 64 * 1024 +
                             base::BlockPool::kKeep * (base::BlockPool::kBlockBytes + 64);
@@ -156,7 +158,8 @@ class Simulation {
     for (const auto& piece : shown_) shown += piece.second.capacity();
     if (held > server_.limits().connection_bound() + own + shown)
       fail("holds " + std::to_string(held) + " bytes");
-    const std::size_t output_bound = server_.limits().output_bytes + server_.limits().body_bytes + 24 * 1024;
+    const std::size_t output_bound =
+        server_.limits().output_bytes + server_.limits().body_bytes + 24 * 1024;
     if (connection_ != nullptr && connection_->output_size() > output_bound)
       fail("output of " + std::to_string(connection_->output_size()) + " bytes waits");
   }
@@ -177,7 +180,8 @@ class Simulation {
       }
       const PlannedRequest& request = requests_[i];
       const bool last = i + 1 == answers.size();
-      const bool as_planned = answers[i].status == request.status && answers[i].body == request.body;
+      const bool as_planned =
+          answers[i].status == request.status && answers[i].body == request.body;
       if (!as_planned && !(last && answers[i].status == 408)) {
         fail("answer " + std::to_string(i) + " is " + std::to_string(answers[i].status) + " '" +
              answers[i].body.substr(0, 40) + "', planned " + std::to_string(request.status) + " '" +
@@ -187,9 +191,11 @@ class Simulation {
       if (!last && request.ends) fail("an answer came after the last one");
     }
     if (connection_ != nullptr) return fail("the connection never ended");
-    const bool undisturbed = !reset_ && !was_reset_ && rest.empty() && at_ == bytes_.size() && passed_ < 1500;
+    const bool undisturbed =
+        !reset_ && !was_reset_ && rest.empty() && at_ == bytes_.size() && passed_ < 1500;
     if (undisturbed && answers.size() < requests_.size() && !early_end())
-      fail("only " + std::to_string(answers.size()) + " of " + std::to_string(requests_.size()) + " answered");
+      fail("only " + std::to_string(answers.size()) + " of " + std::to_string(requests_.size()) +
+           " answered");
   }
   /// The server may end a connection whose request it answered without reading all of its content.
   bool early_end() const { return sent_.find("Connection: close") != std::string::npos; }

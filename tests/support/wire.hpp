@@ -39,7 +39,8 @@ struct WireAnswer {
 
 /// Takes the answers off the front of `bytes`, interim ones included. `heads`: which answers (counted
 /// without interim ones) are to HEAD. What cannot be read as an answer stays in `bytes`.
-inline std::vector<WireAnswer> take_answers(std::string& bytes, const std::vector<std::size_t>& heads = {}) {
+inline std::vector<WireAnswer> take_answers(std::string& bytes,
+                                            const std::vector<std::size_t>& heads = {}) {
   std::vector<WireAnswer> answers;
   std::size_t final_count = 0;
   for (;;) {
@@ -54,7 +55,8 @@ inline std::vector<WireAnswer> take_answers(std::string& bytes, const std::vecto
       while (line < answer.head.size()) {
         const std::size_t line_end = answer.head.find("\r\n", line);
         const std::size_t colon = answer.head.find(':', line);
-        if (http::equal_ignoring_case(std::string_view(answer.head).substr(line, colon - line), name))
+        if (http::equal_ignoring_case(std::string_view(answer.head).substr(line, colon - line),
+                                      name))
           return answer.head.substr(colon + 2, line_end - colon - 2);
         line = line_end + 2;
       }
@@ -105,7 +107,8 @@ inline std::vector<WireAnswer> take_answers(std::string& bytes, const std::vecto
 
 class Wire {
  public:
-  explicit Wire(Router app, Limits limits = {}) : server_(std::move(app), limits), connection_(server_) {}
+  explicit Wire(Router app, Limits limits = {})
+      : server_(std::move(app), limits), connection_(server_) {}
 
   Wire& receive(std::string_view bytes) {
     connection_.receive(bytes);
@@ -176,7 +179,8 @@ inline Router bench_app() {
 
 /// What a fresh connection answers when `bytes` come in these pieces: answers, then its state after the
 /// client has ended and lingering is over.
-inline std::string outcome(const std::function<Router()>& app, const std::vector<std::string_view>& pieces,
+inline std::string outcome(const std::function<Router()>& app,
+                           const std::vector<std::string_view>& pieces,
                            const std::vector<std::size_t>& heads, Limits limits) {
   Wire wire(app(), limits);
   wire.receive_in_pieces(pieces);
@@ -187,12 +191,15 @@ inline std::string outcome(const std::function<Router()>& app, const std::vector
 
 /// The outcome of `bytes` in one piece, after it was found to be the same for every split in two and for
 /// delivery byte by byte; else a text that shows where it differs.
-inline std::string outcome_at_every_split(std::string_view bytes, const std::function<Router()>& app = bench_app,
-                                          const std::vector<std::size_t>& heads = {}, Limits limits = {}) {
+inline std::string outcome_at_every_split(std::string_view bytes,
+                                          const std::function<Router()>& app = bench_app,
+                                          const std::vector<std::size_t>& heads = {},
+                                          Limits limits = {}) {
   const std::string whole = outcome(app, {bytes}, heads, limits);
   for (std::size_t at = 1; at < bytes.size(); ++at) {
     const std::string split = outcome(app, {bytes.substr(0, at), bytes.substr(at)}, heads, limits);
-    if (split != whole) return "split at " + std::to_string(at) + ": " + split + " – whole: " + whole;
+    if (split != whole)
+      return "split at " + std::to_string(at) + ": " + split + " – whole: " + whole;
   }
   std::vector<std::string_view> single;
   for (std::size_t at = 0; at < bytes.size(); ++at) single.push_back(bytes.substr(at, 1));
