@@ -179,6 +179,7 @@ class [[nodiscard]] Response {
   static constexpr std::size_t kInlineBytes = 384;
 
   Response(std::string_view content_type_line, Content&& content);
+  Response(std::string_view content_type_line, StaticText text) noexcept;
   static Response make_stream(std::string_view content_type,
                               std::unique_ptr<detail::Producer> producer,
                               std::optional<std::uint64_t> length);

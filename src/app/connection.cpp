@@ -18,7 +18,7 @@ Connection::~Connection() {
   abandon_all();
   drop_stash();
   output_.clear(engine_.blocks());
-  engine_.wheel().cancel(*this);
+  engine_.cancel_timer(*this);
   engine_.remove(*this);
   engine_.give_back_place();
 }
@@ -32,7 +32,7 @@ void Connection::receive(std::string_view bytes) {
   // Once the answer that ends the connection is on its way, what still comes is read and dropped.
   if (closing_ != Closing::kNo || input_ == Input::kEnded) return more_came();
   process(bytes);
-  advance();
+  if (!quiet()) advance();
   rearm();
 }
 

@@ -170,11 +170,15 @@ class Connection : private base::TimerNode {  // the node of its one deadline
   base::Millis linger_due() const noexcept;
   base::Millis body_due() const noexcept;
   void rearm() noexcept;
-  bool armed_in_time() const noexcept;
   void begin_drain();
   void cut();
   base::Millis now() const noexcept;
   bool idle() const noexcept;
+  /// Nothing waits but, perhaps, output for the client.
+  bool quiet() const noexcept {
+    return front_ == nullptr && stash_ == nullptr && receiving_ == nullptr &&
+           closing_ == Closing::kNo && !peer_ended_;
+  }
 
   // By age of use: the first cache lines are all that a small request touches.
   Engine& engine_;

@@ -57,26 +57,18 @@ base::Millis Connection::next_due() const noexcept {
   return first;
 }
 
-/// The usual case, in a few instructions: nothing is in progress, and the node that is set fires before
-/// anything can be due. (A request that is answered at once comes here twice.)
-bool Connection::armed_in_time() const noexcept {
-  if (front_ != nullptr || receiving_ != nullptr || stash_ != nullptr) return false;
-  if (closing_ != Closing::kNo || engine_.draining() || served_ == 0 || !is_set()) return false;
-  const Limits& limits = engine_.limits();
-  const auto timeout = output_.empty() ? limits.idle_timeout : limits.write_timeout;
-  return due <= now() + timeout.count();
-}
-
 void Connection::rearm() noexcept {
   if (!output_.empty() && write_since_ == 0) write_since_ = now();
-  if (armed_in_time()) [[likely]]
+  // The usual case: nothing is in progress, and the node that is set fires before anything can be due. (A
+  // request that is answered at once comes here twice.)
+  if (quiet() && is_set() && due <= engine_.quiet_due()) [[likely]]
     return;
   // While the server drains, a connection ends when there is nothing left to answer.
   if (engine_.draining() && served_ != 0 && idle()) closing_ = Closing::kFlush;
   if (finished()) return;
   const base::Millis first = next_due();
   // A node that is set for an earlier time is left: when it fires, the time is looked at again.
-  if (first != kNever && (!is_set() || first < due)) engine_.wheel().set(*this, first);
+  if (first != kNever && (!is_set() || first < due)) engine_.set_timer(*this, first);
 }
 
 void Connection::on_time() {

@@ -15,10 +15,16 @@ namespace {
 // before their connections are cut.
 constexpr base::Millis kCutGrace = 100;
 
+constexpr base::Millis kNoTimeout = INT64_MAX / 2;
+
 }  // namespace
 
 Engine::Engine(ServerShared& shared, Waker& waker, Now now)
     : shared_(shared), waker_(waker), now_(now), wheel_(now.mono) {
+  const auto bound = [](Limits::milliseconds timeout) {
+    return timeout.count() == 0 ? kNoTimeout : timeout.count();
+  };
+  quiet_timeout_ = std::min(bound(limits().idle_timeout), bound(limits().write_timeout));
   date_.update(now.unix_seconds);
   head_.fields = fields_.data();
   head_.field_capacity = static_cast<std::uint16_t>(fields_.size());
@@ -35,13 +41,10 @@ void Engine::set_now(Now now) noexcept {
 int Engine::wait_ms() const noexcept {
   // A worker that is just leaving post() cannot wake us any more; see finished().
   if (draining_ && first_ == nullptr) return 1;
-  base::Millis due = wheel_.next_due();
-  if (draining_) {
-    const base::Millis cut = cut_ ? drain_deadline_ + kCutGrace : drain_deadline_;
-    due = due < 0 ? cut : std::min(due, cut);
-  }
+  base::Millis due = next_due_;
+  if (draining_) due = std::min(due, cut_ ? drain_deadline_ + kCutGrace : drain_deadline_);
   if (touched_ != nullptr) return 0;
-  if (due < 0) return -1;
+  if (due == INT64_MAX) return -1;
   return static_cast<int>(std::clamp<base::Millis>(due - now_.mono, 0, INT_MAX));
 }
 
@@ -54,11 +57,7 @@ void Engine::run_posted() {
 }
 
 void Engine::run_due() {
-  for (base::TimerNode* node = wheel_.advance(now_.mono); node != nullptr;) {
-    base::TimerNode* const next = node->next;
-    Connection::of_timer(*node).on_time();
-    node = next;
-  }
+  if (now_.mono >= next_due_) fire_timers();
   if (!draining_ || now_.mono < drain_deadline_) return;
   if (!cut_) {
     cut_ = true;
@@ -69,6 +68,17 @@ void Engine::run_due() {
       touch(*c);
     }
   }
+}
+
+void Engine::fire_timers() {
+  next_due_ = INT64_MAX;
+  for (base::TimerNode* node = wheel_.advance(now_.mono); node != nullptr;) {
+    base::TimerNode* const next = node->next;
+    Connection::of_timer(*node).on_time();
+    node = next;
+  }
+  const base::Millis due = wheel_.next_due();
+  if (due >= 0) next_due_ = due;
 }
 
 Connection* Engine::take_touched() noexcept {
@@ -119,6 +129,7 @@ void Engine::begin_drain(base::Millis deadline) {
   drain_deadline_ = draining_ ? std::min(drain_deadline_, deadline) : deadline;
   if (draining_) return;
   draining_ = true;
+  quiet_timeout_ = INT64_MIN / 2;  // every connection is looked at: it ends when it is idle
   for (Connection* c = first_; c != nullptr; c = c->next_) c->begin_drain();
 }
 

@@ -14,6 +14,7 @@
 // is out on another thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -119,7 +120,15 @@ class Engine {
   const Limits& limits() const noexcept { return shared_.limits; }
   base::BlockPool& blocks() noexcept { return blocks_; }
   std::string_view date_line() const noexcept { return date_.line(); }
-  base::TimerWheel& wheel() noexcept { return wheel_; }
+  /// Sets the one timer of a connection; see TimerWheel::set.
+  void set_timer(base::TimerNode& node, base::Millis due) noexcept {
+    wheel_.set(node, due);
+    next_due_ = std::min(next_due_, due);
+  }
+  void cancel_timer(base::TimerNode& node) noexcept { wheel_.cancel(node); }
+  /// Where nothing is in progress, a connection whose timer fires by then is armed in time: the shortest
+  /// of the timeouts that can be due, from now.
+  base::Millis quiet_due() const noexcept { return now_.mono + quiet_timeout_; }
   PeerNamer peer_namer() const noexcept { return peer_namer_; }
   /// Puts the connection on the list of take_touched(), once.
   void touch(Connection& connection) noexcept;
@@ -132,6 +141,7 @@ class Engine {
   friend class Connection;
   friend class Exchange;
 
+  void fire_timers();
   void add(Connection& connection) noexcept;
   void remove(Connection& connection) noexcept;
 
@@ -141,6 +151,9 @@ class Engine {
   base::DateCache date_;
   base::BlockPool blocks_;
   base::TimerWheel wheel_;
+  base::Millis next_due_ =
+      INT64_MAX;  ///< no timer fires before; kept so that a turn need not ask the wheel
+  base::Millis quiet_timeout_;
   base::Mailbox mailbox_;
   PeerNamer peer_namer_ = nullptr;
   Connection* first_ = nullptr;    ///< all connections, linked through them

@@ -14,8 +14,9 @@ namespace {
 using Access = detail::ResponseAccess;
 
 // The longest head without type and fields: a status line with the longest reason phrase (31), Date,
-// one Connection line, one framing line with 20 digits, the empty line.
-constexpr std::size_t kFixedBytes = 160;
+// one Connection line, one framing line with 20 digits, the empty line; and room for what is copied
+// behind a content type.
+constexpr std::size_t kFixedBytes = 160 + Access::kTypeLineRoom;
 // A body up to here is copied behind its head, so that head and body leave as one piece; above it a
 // second piece costs less than the copy.
 constexpr std::size_t kCopyBodyBytes = 2048;
@@ -104,7 +105,10 @@ char* put_head(char* p, const Response& response, const AnswerContext& context, 
   p = put_status_line(p, response.status());
   std::memcpy(p, context.date_line.data(), base::DateCache::kLineBytes);
   p += base::DateCache::kLineBytes;
-  p = put(p, Access::type_line(response));
+  if (const std::string_view type = Access::type_line(response); !type.empty()) {
+    std::memcpy(p, type.data(), Access::kTypeLineRoom);  // of one size, so three moves
+    p += type.size();
+  }
   if (const std::string_view fields = Access::fields(response); !fields.empty()) p = put(p, fields);
   if (plan.close) {
     p = put_constant(p, "Connection: close\r\n");

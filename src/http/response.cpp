@@ -5,15 +5,27 @@
 #include "base/assert.hpp"
 #include "http/ascii.hpp"
 #include "http/field_check.hpp"
+#include "http/response_access.hpp"
 
 namespace leantea {
 
 namespace {
 
-constexpr std::string_view kTextLine = "Content-Type: text/plain; charset=utf-8\r\n";
-constexpr std::string_view kHtmlLine = "Content-Type: text/html; charset=utf-8\r\n";
-constexpr std::string_view kJsonLine = "Content-Type: application/json\r\n";
-constexpr std::string_view kBytesLine = "Content-Type: application/octet-stream\r\n";
+// Padded to one size, so that an encoder copies them with moves of a fixed size: see
+// ResponseAccess::kTypeLineRoom.
+struct TypeLine {
+  std::array<char, detail::ResponseAccess::kTypeLineRoom> bytes{};
+  std::size_t size = 0;
+
+  consteval explicit TypeLine(std::string_view line) : size(line.size()) {
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = line[i];
+  }
+  constexpr std::string_view view() const noexcept { return {bytes.data(), size}; }
+};
+constexpr TypeLine kTextLine{"Content-Type: text/plain; charset=utf-8\r\n"};
+constexpr TypeLine kHtmlLine{"Content-Type: text/html; charset=utf-8\r\n"};
+constexpr TypeLine kJsonLine{"Content-Type: application/json\r\n"};
+constexpr TypeLine kBytesLine{"Content-Type: application/octet-stream\r\n"};
 constexpr std::string_view kTypeName = "Content-Type";
 
 }  // namespace
@@ -38,6 +50,9 @@ Response::Response(std::string_view content_type_line, Content&& content)
     : status_(Status::kOk), type_line_(content_type_line) {
   set_content(std::move(content));
 }
+
+Response::Response(std::string_view content_type_line, StaticText text) noexcept
+    : status_(Status::kOk), type_line_(content_type_line), view_(text.view()) {}
 
 Response::Response(Response&& other) noexcept
     : status_(other.status_),
@@ -66,13 +81,13 @@ Response& Response::operator=(Response&& other) noexcept {
 
 Response::~Response() = default;
 
-Response Response::text(StaticText text) noexcept { return {kTextLine, Content{text}}; }
-Response Response::text(Content text) { return {kTextLine, std::move(text)}; }
-Response Response::html(StaticText text) noexcept { return {kHtmlLine, Content{text}}; }
-Response Response::html(Content text) { return {kHtmlLine, std::move(text)}; }
-Response Response::json(StaticText text) noexcept { return {kJsonLine, Content{text}}; }
-Response Response::json(Content text) { return {kJsonLine, std::move(text)}; }
-Response Response::bytes(Content bytes) { return {kBytesLine, std::move(bytes)}; }
+Response Response::text(StaticText text) noexcept { return {kTextLine.view(), text}; }
+Response Response::text(Content text) { return {kTextLine.view(), std::move(text)}; }
+Response Response::html(StaticText text) noexcept { return {kHtmlLine.view(), text}; }
+Response Response::html(Content text) { return {kHtmlLine.view(), std::move(text)}; }
+Response Response::json(StaticText text) noexcept { return {kJsonLine.view(), text}; }
+Response Response::json(Content text) { return {kJsonLine.view(), std::move(text)}; }
+Response Response::bytes(Content bytes) { return {kBytesLine.view(), std::move(bytes)}; }
 
 Response Response::content(std::string_view content_type, Content bytes) {
   Response response{{}, std::move(bytes)};

@@ -10,6 +10,8 @@ struct ResponseAccess {
   static Body body_kind(const Response& r) noexcept { return r.body_kind_; }
   static bool closes(const Response& r) noexcept { return r.close_; }
   static bool broken(const Response& r) noexcept { return r.broken_; }
+  /// What type_line() shows is followed by readable bytes up to this size, unless it is empty.
+  static constexpr std::size_t kTypeLineRoom = 48;
   static std::string_view type_line(const Response& r) noexcept { return r.type_line_; }
   static std::string_view fields(const Response& r) noexcept { return r.fields(); }
   /// Makes the answer independent of what its handler lent (see Content::borrowed).
