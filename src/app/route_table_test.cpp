@@ -48,7 +48,8 @@ class Table {
     EXPECT_EQ(match.allowed, 0);
     std::string text = name_of(*match.route);
     for (std::size_t i = 0; i < params.count; ++i) {
-      const auto& [name, value] = params.items[i];
+      const std::string_view name = params.items[i].name;
+      const std::string_view value = params.items[i].value;
       text.append(" ").append(name).append("=").append(value);
       const bool is_view_of_path =
           value.empty() ||
