@@ -129,8 +129,10 @@ class [[nodiscard]] Response {
   static Response json(StaticText text) noexcept;
   static Response json(Content text);
   /// 200, application/octet-stream.
+  static Response bytes(StaticText text) noexcept;
   static Response bytes(Content bytes);
   /// 200 with a content type of your own. A type with a control character makes the answer a 500.
+  static Response content(std::string_view content_type, StaticText text);
   static Response content(std::string_view content_type, Content bytes);
   /// 3xx with Location.
   static Response redirect(std::string_view location, Status status = Status::kFound);

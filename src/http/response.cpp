@@ -87,7 +87,12 @@ Response Response::html(StaticText text) noexcept { return {kHtmlLine.view(), te
 Response Response::html(Content text) { return {kHtmlLine.view(), std::move(text)}; }
 Response Response::json(StaticText text) noexcept { return {kJsonLine.view(), text}; }
 Response Response::json(Content text) { return {kJsonLine.view(), std::move(text)}; }
+Response Response::bytes(StaticText text) noexcept { return {kBytesLine.view(), text}; }
 Response Response::bytes(Content bytes) { return {kBytesLine.view(), std::move(bytes)}; }
+
+Response Response::content(std::string_view content_type, StaticText text) {
+  return content(content_type, Content{text});
+}
 
 Response Response::content(std::string_view content_type, Content bytes) {
   Response response{{}, std::move(bytes)};

@@ -51,6 +51,11 @@ struct TestedElsewhere {
   std::string_view tests;
 };
 constexpr std::array kTestedElsewhere = {
+    TestedElsewhere{"src/app/connection_answers.cpp", "src/app/connection_test.cpp"},
+    TestedElsewhere{"src/app/connection_input.cpp", "src/app/connection_test.cpp"},
+    TestedElsewhere{"src/app/request.cpp", "src/app/exchange_test.cpp"},
+    TestedElsewhere{"src/app/socketless.cpp", "src/app/connection_test.cpp"},
+    TestedElsewhere{"src/http/field_check.cpp", "src/http/response_test.cpp"},
     TestedElsewhere{"src/net/reactor/poller_kqueue.cpp", "tests/kqueue/"},
     // One suite of behaviour over all backends.
     TestedElsewhere{"src/net/libuv/", "tests/backends/"},
