@@ -57,7 +57,11 @@ constexpr std::array kTestedElsewhere = {
     TestedElsewhere{"src/app/socketless.cpp", "src/app/connection_test.cpp"},
     TestedElsewhere{"src/http/field_check.cpp", "src/http/response_test.cpp"},
     TestedElsewhere{"src/net/reactor/poller_kqueue.cpp", "tests/kqueue/"},
+    TestedElsewhere{"src/net/backend.cpp", "src/server/server_test.cpp"},
     // One suite of behaviour over all backends.
+    TestedElsewhere{"src/net/clock.cpp", "tests/backends/"},
+    TestedElsewhere{"src/net/refused_sockets.cpp", "tests/backends/"},
+    TestedElsewhere{"src/net/thread_name.cpp", "tests/backends/"},
     TestedElsewhere{"src/net/libuv/", "tests/backends/"},
     TestedElsewhere{"src/net/reactor/", "tests/backends/"},
     TestedElsewhere{"src/net/threads/", "tests/backends/"},
