@@ -201,7 +201,6 @@ class Exchange {
   Stage stage_ = Stage::kCollecting;
   Wait wait_ = Wait::kNothing;
   bool content_complete_ = false;
-  bool content_asked_ = false;  ///< the handler (or the collecting) has asked for content
   bool slept_in_full_ = true;
   bool broken_off_ = false;
   bool close_ = false;

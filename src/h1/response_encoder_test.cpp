@@ -77,7 +77,7 @@ TEST_F(Encoder, SaysHowTheConnectionGoesOn) {
 }
 
 TEST_F(Encoder, WritesBodiesOfEverySize) {
-  for (const std::size_t size : {0, 1, 7, 8, 16, 17, 2048, 2049, 5000, 100'000}) {
+  for (const std::size_t size : {0u, 1u, 7u, 8u, 16u, 17u, 2048u, 2049u, 5000u, 100'000u}) {
     const std::string body(size, 'x');
     const std::string tail = "Content-Length: " + std::to_string(size) + "\r\n\r\n" + body;
     EXPECT_TRUE(encode(Response::bytes(std::string_view(body))).ends_with(tail)) << size;

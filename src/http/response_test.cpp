@@ -27,7 +27,7 @@ TEST(Response, CopiesAViewThatMayGo) {
 }
 
 TEST(Response, KeepsFieldsAndBodyWhenMoved) {
-  for (const std::size_t size : {2, 100, 380, 384, 385, 5000}) {
+  for (const std::size_t size : {2u, 100u, 380u, 384u, 385u, 5000u}) {
     const std::string body(size, 'b');
     Response response = Response::bytes(std::string_view(body));
     response.header("A", "1").header("Long", std::string(300, 'l')).header("B", "2");
