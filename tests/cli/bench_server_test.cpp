@@ -31,6 +31,15 @@ std::string program() {
   return named != nullptr ? named : LEANTEA_BENCH_SERVER;
 }
 
+/// Skips the tests where the build has no bench server.
+class BenchServer : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (::access(program().c_str(), X_OK) != 0) GTEST_SKIP() << program() << " is not built";
+  }
+};
+using BenchServerMistakes = BenchServer;
+
 /// One end of a pipe, closed at the end of its life.
 class End {
  public:
@@ -196,7 +205,7 @@ std::string complaint(const Words& flags, const std::string& variable = "LEANTEA
 
 // ---- Serving ----
 
-TEST(BenchServer, SaysAddressRoutesAndBackend) {
+TEST_F(BenchServer, SaysAddressRoutesAndBackend) {
   const Serving server({});
   EXPECT_TRUE(has(server.said(), "http://127.0.0.1:" + std::to_string(server.port()) + "\n"));
   for (const auto* route : {"GET  /health", "GET  /json", "POST /echo"})
@@ -204,7 +213,7 @@ TEST(BenchServer, SaysAddressRoutesAndBackend) {
   EXPECT_TRUE(has(server.said(), "backend reactor, 1 loop")) << server.said();
 }
 
-TEST(BenchServer, HasItsThreeRoutes) {
+TEST_F(BenchServer, HasItsThreeRoutes) {
   const Serving server({});
   const std::string health = server.get("/health");
   EXPECT_TRUE(health.starts_with("HTTP/1.1 200 OK\r\n"));
@@ -224,7 +233,7 @@ TEST(BenchServer, HasItsThreeRoutes) {
   EXPECT_TRUE(echo.ends_with("\r\n\r\nhello"));
 }
 
-TEST(BenchServer, EndsByASignalWithCodeZero) {
+TEST_F(BenchServer, EndsByASignalWithCodeZero) {
   for (const int signal : {SIGTERM, SIGINT}) {
     Serving server({});
     server.process().signal(signal);
@@ -232,10 +241,9 @@ TEST(BenchServer, EndsByASignalWithCodeZero) {
   }
 }
 
-
 // ---- Flags ----
 
-TEST(BenchServer, ChoosesTheBackendByFlagsFirst) {
+TEST_F(BenchServer, ChoosesTheBackendByFlagsFirst) {
   EXPECT_TRUE(has(Serving({"--backend", "reactor:2"}).said(), "backend reactor, 2 loops"));
   EXPECT_TRUE(has(Serving({"--threads", "2"}).said(), "backend reactor, 2 loops"));
   const std::string variable = "LEANTEA_HTTP_BACKEND=reactor:3";
@@ -246,38 +254,38 @@ TEST(BenchServer, ChoosesTheBackendByFlagsFirst) {
                   "backend reactor, 1 loop"));
 }
 
-TEST(BenchServer, FastIsTheThreadsBackend) {
+TEST_F(BenchServer, FastIsTheThreadsBackend) {
   Process list({"--list-backends"});
   if (!has(list.rest_of_out(), "threads\n")) GTEST_SKIP() << "not in this build";
   EXPECT_TRUE(has(Serving({"--fast", "2"}).said(), "backend threads, 2 loops"));
 }
 
-TEST(BenchServer, ListensOnSeveralAddresses) {
+TEST_F(BenchServer, ListensOnSeveralAddresses) {
   const Serving server({"--address", "127.0.0.1:0", "--address", "127.0.0.1:0"});
   const std::string_view said = server.said();
   const std::size_t first = said.find("http://127.0.0.1:");
   EXPECT_NE(said.find("http://127.0.0.1:", first + 1), std::string_view::npos) << said;
 }
 
-TEST(BenchServer, CanCloseAfterEveryAnswer) {
+TEST_F(BenchServer, CanCloseAfterEveryAnswer) {
   const Serving server({"--no-keep-alive"});
   const std::string answer = server.exchange("GET /health HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(has(answer, "Connection: close\r\n"));
 }
 
-TEST(BenchServer, TakesTimeoutsInFractionsOfSeconds) {
+TEST_F(BenchServer, TakesTimeoutsInFractionsOfSeconds) {
   const Serving server({"--head-timeout", "0.05", "--idle-timeout", "0.05"});
   EXPECT_TRUE(server.exchange("GET /health HTTP/1.1\r\n").starts_with("HTTP/1.1 408 "));
   EXPECT_TRUE(server.exchange("GET /health HTTP/1.1\r\nHost: a\r\n\r\n").ends_with("OK"));
 }
 
-TEST(BenchServer, ListsBackendsOnePerLine) {
+TEST_F(BenchServer, ListsBackendsOnePerLine) {
   Process process({"--list-backends"});
   EXPECT_TRUE(process.rest_of_out().starts_with("reactor\n"));
   EXPECT_EQ(process.wait(), 0);
 }
 
-TEST(BenchServer, TellsItsVersionAndItsFlags) {
+TEST_F(BenchServer, TellsItsVersionAndItsFlags) {
   Process version({"--version"});
   EXPECT_TRUE(version.rest_of_out().starts_with("bench_server (LeanTea) "));
   EXPECT_EQ(version.wait(), 0);
@@ -288,12 +296,12 @@ TEST(BenchServer, TellsItsVersionAndItsFlags) {
 
 // ---- Mistakes ----
 
-TEST(BenchServerMistakes, AnUnknownFlag) {
+TEST_F(BenchServerMistakes, AnUnknownFlag) {
   EXPECT_TRUE(has(complaint({"--prot", "80"}), "--prot"));
   EXPECT_TRUE(has(complaint({"8080"}), "8080"));
 }
 
-TEST(BenchServerMistakes, ANumberThatIsNone) {
+TEST_F(BenchServerMistakes, ANumberThatIsNone) {
   for (const auto* flag : {"--port", "--threads", "--fast", "--workers", "--max-connections"}) {
     for (const auto* text : {"x", "-1", "1.5", "", "99999999999999999999"}) {
       const std::string line = complaint({flag, text});
@@ -311,11 +319,11 @@ TEST(BenchServerMistakes, ANumberThatIsNone) {
   }
 }
 
-TEST(BenchServerMistakes, AFlagWithoutItsValue) {
+TEST_F(BenchServerMistakes, AFlagWithoutItsValue) {
   EXPECT_TRUE(has(complaint({"--port"}), "--port"));
 }
 
-TEST(BenchServerMistakes, FlagsThatContradictEachOther) {
+TEST_F(BenchServerMistakes, FlagsThatContradictEachOther) {
   const auto contradict = [](const Words& flags) {
     return has(complaint(flags), "contradict each other: give one of them");
   };
@@ -327,20 +335,20 @@ TEST(BenchServerMistakes, FlagsThatContradictEachOther) {
   EXPECT_TRUE(contradict({"--address", ":0", "--port", "0"}));
 }
 
-TEST(BenchServerMistakes, ABackendThatDoesNotExist) {
+TEST_F(BenchServerMistakes, ABackendThatDoesNotExist) {
   EXPECT_TRUE(has(complaint({"--backend", "fastest"}), "there is no backend \"fastest\""));
   EXPECT_TRUE(has(complaint({"--backend", "reactor:x"}), "write NAME or NAME:N"));
   EXPECT_TRUE(has(complaint({}, "LEANTEA_HTTP_BACKEND=fastest"), "LEANTEA_HTTP_BACKEND: "));
 }
 
-TEST(BenchServerMistakes, APortInUse) {
+TEST_F(BenchServerMistakes, APortInUse) {
   const Serving server({});
   const std::string port = std::to_string(server.port());
   EXPECT_TRUE(has(complaint({"--port", port}), port));
   EXPECT_TRUE(has(complaint({"--port", port, "--threads", "2"}), port));
 }
 
-TEST(BenchServerMistakes, AnAddressThatIsNone) {
+TEST_F(BenchServerMistakes, AnAddressThatIsNone) {
   EXPECT_TRUE(has(complaint({"--address", "nonsense"}), "nonsense"));
   EXPECT_TRUE(has(complaint({"--host", "no.such.host.invalid"}), "no.such.host.invalid"));
 }
