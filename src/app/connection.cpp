@@ -29,6 +29,7 @@ std::span<char> Connection::receive_space() noexcept {
 }
 
 void Connection::receive(std::string_view bytes) {
+  if (bytes.empty()) return;
   // Once the answer that ends the connection is on its way, what still comes is read and dropped.
   if (closing_ != Closing::kNo || input_ == Input::kEnded) return more_came();
   process(bytes);

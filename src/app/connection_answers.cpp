@@ -109,8 +109,7 @@ void Connection::abandon_all() noexcept {
 
 void Connection::replace_answer(Exchange& exchange, Status status) {
   if (exchange.head_sent()) return;
-  exchange.request_stop();
-  if (exchange.answered()) return;  // the handler was asleep, woke and answered
+  exchange.fire_stop();
   if (!exchange.on_worker()) return exchange.answer_instead(error_response(status));
   // The worker still uses the handler: it goes its own way, and another one takes its place.
   Exchange* const replacement = exchange.heir();

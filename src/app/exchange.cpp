@@ -374,9 +374,13 @@ void Exchange::write_pieces() {
   }
 }
 
-void Exchange::request_stop() {
-  if (stop_) stop_->request_stop();
+void Exchange::fire_stop() {
   stop_requested_ = true;
+  if (stop_) stop_->request_stop();
+}
+
+void Exchange::request_stop() {
+  fire_stop();
   if (wait_ != Wait::kSleep) return;
   slept_in_full_ = false;
   resume();
@@ -387,8 +391,7 @@ void Exchange::on_time(base::Millis time) {
 }
 
 void Exchange::abandon(Exchange* exchange) noexcept {
-  exchange->stop_requested_ = true;
-  if (exchange->stop_) exchange->stop_->request_stop();
+  exchange->fire_stop();
   if (!exchange->on_worker()) {
     delete exchange;
     return;

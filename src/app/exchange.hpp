@@ -109,7 +109,9 @@ class Exchange {
   /// Goes on with a streamed body that waited for the client. Called when output was taken.
   void output_drained();
 
-  /// Fires the stop token and wakes the handler where it sleeps.
+  /// Fires the stop token.
+  void fire_stop();
+  /// Fires the stop token and wakes the handler where it sleeps, so that it may end in its own way.
   void request_stop();
   bool on_worker() const noexcept { return wait_ == Wait::kWorker; }
   /// The handler is under way, not answered.
