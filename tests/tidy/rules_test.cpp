@@ -51,13 +51,10 @@ struct TestedElsewhere {
   std::string_view tests;
 };
 constexpr std::array kTestedElsewhere = {
-    TestedElsewhere{"src/app/connection_answers.cpp", "src/app/connection_test.cpp"},
-    TestedElsewhere{"src/app/connection_input.cpp", "src/app/connection_test.cpp"},
     TestedElsewhere{"src/app/request.cpp", "src/app/exchange_test.cpp"},
     TestedElsewhere{"src/app/socketless.cpp", "src/app/connection_test.cpp"},
     TestedElsewhere{"src/http/field_check.cpp", "src/http/response_test.cpp"},
     TestedElsewhere{"src/net/reactor/poller_kqueue.cpp", "tests/kqueue/"},
-    TestedElsewhere{"src/net/backend.cpp", "src/server/server_test.cpp"},
     // One suite of behaviour over all backends.
     TestedElsewhere{"src/net/clock.cpp", "tests/backends/"},
     TestedElsewhere{"src/net/refused_sockets.cpp", "tests/backends/"},
