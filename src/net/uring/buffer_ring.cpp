@@ -16,6 +16,11 @@ constexpr std::size_t kPage = 4096;
 constexpr std::uint16_t kPbufRingInc = 2;  // IOU_PBUF_RING_INC, Linux 6.12
 constexpr std::uint32_t kCqeBufMore = 16;  // IORING_CQE_F_BUF_MORE
 
+/// Whole pages, untouched; null when there is no memory.
+void* pages(std::size_t bytes) noexcept {
+  return std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
+}
+
 unsigned index_of(const struct io_uring_cqe& event) noexcept {
   return event.flags >> IORING_CQE_BUFFER_SHIFT;
 }
@@ -24,14 +29,17 @@ unsigned index_of(const struct io_uring_cqe& event) noexcept {
 
 void BufferRing::Free::operator()(void* memory) const noexcept { std::free(memory); }
 
-std::expected<void, std::string> BufferRing::open(struct io_uring& ring) {
-  memory_.reset(static_cast<char*>(std::aligned_alloc(kPage, std::size_t{kCount} * kBytes)));
-  ring_.reset(static_cast<struct io_uring_buf_ring*>(std::aligned_alloc(kPage, kPage)));
+std::expected<void, std::string> BufferRing::open(struct io_uring& ring, const RingSizes& sizes) {
+  count_ = sizes.buffers;
+  bytes_ = sizes.buffer_bytes;
+  used_.resize(count_);
+  memory_.reset(static_cast<char*>(pages(std::size_t{count_} * bytes_)));
+  ring_.reset(static_cast<struct io_uring_buf_ring*>(pages(count_ * sizeof(struct io_uring_buf))));
   if (!memory_ || !ring_) return std::unexpected("cannot make receive buffers: out of memory");
 
   struct io_uring_buf_reg request = {};
   request.ring_addr = reinterpret_cast<std::uintptr_t>(ring_.get());
-  request.ring_entries = kCount;
+  request.ring_entries = count_;
   request.bgid = kGroup;
   request.pad = kPbufRingInc;  // called `flags` in later headers
   int result = io_uring_register_buf_ring(&ring, &request, 0);
@@ -44,7 +52,7 @@ std::expected<void, std::string> BufferRing::open(struct io_uring& ring) {
     return std::unexpected("cannot register receive buffers: " + error_text(-result));
   }
   io_uring_buf_ring_init(ring_.get());
-  for (unsigned i = 0; i < kCount; ++i) add(i);
+  for (unsigned i = 0; i < count_; ++i) add(i);
   return {};
 }
 
@@ -66,8 +74,8 @@ void BufferRing::recycle(const struct io_uring_cqe& event) noexcept {
 
 void BufferRing::add(unsigned index) noexcept {
   used_[index] = 0;
-  io_uring_buf_ring_add(ring_.get(), buffer(index), kBytes, static_cast<unsigned short>(index),
-                        io_uring_buf_ring_mask(kCount), 0);
+  io_uring_buf_ring_add(ring_.get(), buffer(index), bytes_, static_cast<unsigned short>(index),
+                        io_uring_buf_ring_mask(count_), 0);
   io_uring_buf_ring_advance(ring_.get(), 1);
 }
 

@@ -5,29 +5,26 @@
 // are taken and recycled in the kernel's order.
 //
 // Where the kernel can (6.12), receives take turns in one buffer, each behind the last: small requests lie
-// side by side in few cache lines, and a large body still gets kBytes at once. Else each receive takes a
+// side by side in few cache lines, and a large body still gets a whole buffer at once. Else each receive takes a
 // whole buffer.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <liburing.h>
+
+#include "net/uring/ring_sizes.hpp"
 
 namespace leantea::net::uring {
 
 class BufferRing {
  public:
-  /// Bytes of one buffer: what one receive brings at most, as in the reactor.
-  static constexpr unsigned kBytes = 64 * 1024;
-  /// Buffers; a power of two. All of them are free between two turns, so that this bounds what one turn
-  /// brings, over all connections: 512 KiB, enough for 20 receives (a turn's usual bound) of 25 KiB.
-  static constexpr unsigned kCount = 8;
   /// The group's number in its ring.
   static constexpr unsigned short kGroup = 0;
 
@@ -36,7 +33,7 @@ class BufferRing {
   BufferRing& operator=(const BufferRing&) = delete;
 
   /// Makes the buffers and shows them to `ring`, which ends before this object does.
-  std::expected<void, std::string> open(struct io_uring& ring);
+  std::expected<void, std::string> open(struct io_uring& ring, const RingSizes& sizes);
 
   /// What a completed receive brought. REQUIRES: completions are looked at in order.
   std::string_view bytes(const struct io_uring_cqe& event) const noexcept;
@@ -51,13 +48,15 @@ class BufferRing {
   };
 
   char* buffer(unsigned index) const noexcept {
-    return memory_.get() + std::size_t{index} * kBytes;
+    return memory_.get() + std::size_t{index} * bytes_;
   }
   void add(unsigned index) noexcept;
 
+  unsigned count_ = 0;
+  unsigned bytes_ = 0;                                    ///< of each
   std::unique_ptr<char, Free> memory_;                    ///< the buffers
   std::unique_ptr<struct io_uring_buf_ring, Free> ring_;  ///< the free ones, shared with the kernel
-  std::array<std::uint32_t, kCount> used_{};              ///< bytes of each that are taken already
+  std::vector<std::uint32_t> used_;                       ///< bytes of each that are taken already
   bool incremental_ = false;
 };
 

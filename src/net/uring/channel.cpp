@@ -13,6 +13,7 @@ Channel& ChannelSlab::open(app::Engine& engine, int fd) {
   std::construct_at(&channel.connection, engine);
   channel.fd = fd;
   channel.offered = 0;
+  channel.fed = false;
   channel.cancelling = false;
   channel.unwanted = false;
   channel.write_blocked = false;

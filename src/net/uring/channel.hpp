@@ -41,6 +41,7 @@ struct Channel {
   std::int32_t fd = -1;
   std::uint32_t offered = 0;   ///< bytes of the send that is under way
   std::uint8_t under_way = 0;  ///< operations the ring has, by bit_of()
+  bool fed = false;            ///< bytes came since the receive was started
   bool cancelling = false;     ///< the receive under way has been asked to end
   bool unwanted = false;       ///< bytes came that were not asked for, and were passed on
   bool write_blocked = false;  ///< the kernel took less than was offered: wait for room

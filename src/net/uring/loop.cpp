@@ -26,26 +26,34 @@ struct Loop::Gift final : base::MailItem {
   const int fd;
 };
 
-Loop::Loop(app::ServerShared& shared, LoopGroup& group, unsigned index)
-    : shared_(shared), group_(group), index_(index), engine_(shared, *this, clock_.read()) {
+Loop::Loop(app::ServerShared& shared, LoopGroup& group, unsigned index, const RingSizes& sizes)
+    : shared_(shared),
+      group_(group),
+      index_(index),
+      sizes_(sizes),
+      engine_(shared, *this, clock_.read()) {
   engine_.set_peer_namer(&Loop::peer_of);
 }
 
 Loop::~Loop() = default;
 
-std::expected<void, std::string> Loop::open(std::vector<Listener> listeners) {
-  if (auto opened = ring_.open(); !opened) return opened;
+Loop::Opened Loop::open(std::vector<Listener> listeners) {
   for (Listener& listener : listeners) {
     ports_.push_back(std::make_unique<Port>(std::move(listener)));
   }
-  return {};
+  return ring_.open_waker();
 }
 
-void Loop::run() {
+void Loop::run(std::promise<Opened> opened) {
   name_this_thread("leantea/" + std::to_string(index_));
-  ring_.enable();
+  Opened outcome = ring_.open(sizes_);
+  const bool works = outcome.has_value();
+  if (works) gifts_.store(0);
+  opened.set_value(std::move(outcome));
+  if (!works) return;
   watch_ports();
   while (!may_end()) turn();
+  ring_.close();
 }
 
 void Loop::wake() noexcept {
@@ -127,6 +135,11 @@ void Loop::settle_due() {
     if (channel->is_open()) settle(*channel);
   }
   due_.clear();
+  for (Channel* channel : fed_) {
+    if (!channel->is_open() || channel->has_under_way(Operation::kReceive)) continue;
+    start(*channel, Operation::kReceive);
+  }
+  fed_.clear();
 }
 
 void Loop::keep_time() {
@@ -295,6 +308,7 @@ void Loop::receive_done(Channel& channel, const Event& event) {
 void Loop::take_bytes(Channel& channel, std::string_view bytes) {
   app::Connection& connection = channel.connection;
   const bool wanted = connection.wants_input();
+  channel.fed = true;
   if (channel.held || (channel.unwanted && !wanted)) {
     if (!channel.held) channel.held = std::make_unique<HeldInput>();
     channel.held->add(bytes);
@@ -321,7 +335,7 @@ void Loop::receive_failed(Channel& channel, int result) {
 void Loop::deliver_held(Channel& channel) {
   app::Connection& connection = channel.connection;
   while (channel.held && connection.wants_input()) {
-    const std::string_view bytes = channel.held->front(kReceiveBytes);
+    const std::string_view bytes = channel.held->front(sizes_.buffer_bytes);
     connection.receive(bytes);
     channel.held->drop(bytes.size());
     if (channel.held->empty()) channel.held.reset();
@@ -398,7 +412,7 @@ void Loop::set_operations(Channel& channel) {
   const bool receiving = channel.has_under_way(Operation::kReceive);
   if (channel.connection.wants_input()) {
     channel.unwanted = false;
-    if (!receiving && !channel.end_read) start(channel, Operation::kReceive);
+    if (!receiving && !channel.end_read) start_receive(channel);
   } else if (!receiving) {
     if (!channel.end_told && !channel.has_under_way(Operation::kEnd)) {
       start(channel, Operation::kEnd);
@@ -411,10 +425,21 @@ void Loop::set_operations(Channel& channel) {
   }
 }
 
+/// Receives start in the order of this turn's operations, and the first ones may take all buffers. So those that
+/// brought something last time are started behind those that found no buffer.
+void Loop::start_receive(Channel& channel) {
+  if (channel.fed) {
+    fed_.push_back(&channel);
+  } else {
+    start(channel, Operation::kReceive);
+  }
+}
+
 void Loop::start(Channel& channel, Operation operation) noexcept {
   channel.under_way |= bit_of(operation);
   const Tag tag = channel.tag(operation);
   if (operation == Operation::kReceive) {
+    channel.fed = false;
     ring_.receive(channel.fd, tag);
   } else if (operation == Operation::kRoom) {
     ring_.watch_room(channel.fd, tag);

@@ -1,8 +1,10 @@
 // Loop: one event loop of the io_uring backend. It hands operations to its ring, moves bytes between
 // completions and connections, and knows nothing of what the bytes mean.
 //
-// run() is the loop's thread; open() comes before it, from the owner's. wake(), drain() and give() may be
-// called from any thread. Everything else is the loop's own.
+// run() is the loop's thread, and the ring's from its making to its end: the kernel sends the work of closing
+// a ring to the thread that made it, as a signal that interrupts what that does then. open() comes before
+// it, from the owner's. wake(), drain() and give() may be called from any thread. Everything else is the
+// loop's own.
 //
 // Invariants:
 //  1. in the steady state a request costs one completed receive and one send, and a turn, with all of its
@@ -11,8 +13,8 @@
 //     which nothing happens to connections: so a connection may drop its output at any other time;
 //  3. nothing is destroyed inside its own callback, and a channel is not used again before all its operations
 //     have ended, so a completion always names the channel it was asked for;
-//  4. no receive buffer is held from one turn to the next, so a receive that found none is started again at
-//     the end of its turn and finds one: the greediest peer takes buffers only for as long as a turn;
+//  4. no receive buffer is held from one turn to the next, and a receive that found none is started again at
+//     the end of its turn, before those that brought something: the greediest peers take turns;
 //  5. every turn is bounded: by the completions taken at once, and by the memory of the BufferRing.
 #pragma once
 
@@ -20,6 +22,7 @@
 #include <cstdint>
 #include <deque>
 #include <expected>
+#include <future>
 #include <memory>
 #include <span>
 #include <string>
@@ -45,15 +48,17 @@ struct LoopGroup {
 
 class Loop final : public app::Waker {
  public:
-  Loop(app::ServerShared& shared, LoopGroup& group, unsigned index);
+  Loop(app::ServerShared& shared, LoopGroup& group, unsigned index, const RingSizes& sizes = {});
   ~Loop() override;
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  /// Makes what the loop needs and takes its listeners.
-  std::expected<void, std::string> open(std::vector<Listener> listeners);
-  /// Serves until a drain is complete.
-  void run();
+  using Opened = std::expected<void, std::string>;
+
+  /// Takes the listeners, and makes what other threads may use at once.
+  Opened open(std::vector<Listener> listeners);
+  /// Makes the rest, says in `opened` how that went, and serves until a drain is complete.
+  void run(std::promise<Opened> opened);
 
   void wake() noexcept override;
   /// Begins a drain that ends at `deadline` (monotonic), or brings its end forward.
@@ -75,8 +80,6 @@ class Loop final : public app::Waker {
     bool cancelling = false;  ///< and has been asked to end
   };
 
-  /// Bytes given to a connection at once out of what is held for it.
-  static constexpr std::size_t kReceiveBytes = BufferRing::kBytes;
   /// Bytes offered to the kernel in one send, and so per connection and turn. More than it has room for.
   static constexpr std::size_t kSendBytes = 1024 * 1024;
 
@@ -114,6 +117,7 @@ class Loop final : public app::Waker {
   void settle(Channel& channel);
   void flush(Channel& channel);
   void set_operations(Channel& channel);
+  void start_receive(Channel& channel);
   void start(Channel& channel, Operation operation) noexcept;
   void cancel_operations(Channel& channel) noexcept;
   void close_channel(Channel& channel);
@@ -133,10 +137,11 @@ class Loop final : public app::Waker {
   /// Neighbours looked at per new connection.
   static constexpr unsigned kNeighbours = 4;
 
-  // Constant after open().
+  // Constant.
   app::ServerShared& shared_;
   LoopGroup& group_;
   const unsigned index_;
+  const RingSizes sizes_;
 
   // The loop's thread only.
   Clock clock_;
@@ -148,6 +153,7 @@ class Loop final : public app::Waker {
   RefusedSockets refused_;
   std::deque<int> waiting_;    ///< sockets that the ring accepted and that have no place yet
   std::vector<Channel*> due_;  ///< to be settled at the end of this turn
+  std::vector<Channel*> fed_;  ///< of them: whose receives are to be started last
   unsigned next_neighbour_ = 0;
   base::Millis ports_close_at_ = AcceptGate::kNever;
   bool ports_closed_ = false;  ///< they go when their accepts have ended
@@ -157,9 +163,9 @@ class Loop final : public app::Waker {
   std::atomic<bool> woken_{false};
   std::atomic<base::Millis> drain_until_{AcceptGate::kNever};
   std::atomic<std::uint32_t> load_{0};
-  /// Gifts on their way, or kClosed: no more are taken.
-  std::atomic<std::uint32_t> gifts_{0};
+  /// Gifts on their way, or kClosed: none are taken, not yet or not any more.
   static constexpr std::uint32_t kClosed = UINT32_MAX;
+  std::atomic<std::uint32_t> gifts_{kClosed};
 };
 
 }  // namespace leantea::net::uring

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <system_error>
+#include <thread>
+#include <utility>
 
 #include "base/assert.hpp"
 
@@ -23,19 +26,8 @@ constexpr long long kNanosPerMilli = 1'000'000;
 
 }  // namespace
 
-Ring::~Ring() {
-  if (opened_) io_uring_queue_exit(&ring_);
-}
-
-/// SINGLE_ISSUER and DEFER_TASKRUN: the kernel does its part for this ring only inside wait(), on the loop's
-/// own thread, without interrupting it and without locks. R_DISABLED: the thread that makes the ring is not
-/// the one that uses it. SUBMIT_ALL: an operation that fails does not hold up those behind it.
-struct io_uring_params Ring::parameters() noexcept {
-  struct io_uring_params parameters = {};
-  parameters.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
-                     IORING_SETUP_R_DISABLED | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE;
-  parameters.cq_entries = kCompletions;
-  return parameters;
+void Ring::close() noexcept {
+  if (std::exchange(opened_, false)) io_uring_queue_exit(&ring_);
 }
 
 std::string Ring::setup_problem(int code) {
@@ -55,9 +47,21 @@ std::string Ring::setup_problem(int code) {
   }
 }
 
+/// On a thread of its own: see the note on threads in loop.hpp.
 std::expected<void, std::string> Ring::available() {
+  std::expected<void, std::string> result;
+  try {
+    std::thread([&result] { result = try_out(); }).join();
+  } catch (const std::system_error& error) {
+    return std::unexpected(std::string("cannot start a thread: ") + error.what());
+  }
+  return result;
+}
+
+std::expected<void, std::string> Ring::try_out() {
   Ring ring;
-  if (auto opened = ring.open(); !opened) return opened;
+  if (auto opened = ring.open_waker(); !opened) return opened;
+  if (auto opened = ring.open(RingSizes{}); !opened) return opened;
   constexpr std::uint32_t kFeatures = IORING_FEAT_NODROP | IORING_FEAT_SUBMIT_STABLE |
                                       IORING_FEAT_FAST_POLL | IORING_FEAT_EXT_ARG |
                                       IORING_FEAT_CQE_SKIP;
@@ -73,27 +77,30 @@ std::expected<void, std::string> Ring::available() {
   return {};
 }
 
-std::expected<void, std::string> Ring::open() {
-  struct io_uring_params parameters = Ring::parameters();
-  if (const int result = io_uring_queue_init_params(kSubmissions, &ring_, &parameters);
-      result != 0) {
-    return std::unexpected(setup_problem(-result));
-  }
-  opened_ = true;
-  if (auto made = buffers_.open(ring_); !made) return made;
+std::expected<void, std::string> Ring::open_waker() {
   wake_ = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake_) return std::unexpected("cannot make an eventfd: " + error_text(errno));
   return {};
 }
 
-void Ring::enable() noexcept {
-  // io_uring_enable_rings(), which liburing 2.3 declares and does not export.
-  const auto ring = static_cast<unsigned>(ring_.ring_fd);
-  const int result = io_uring_register(ring, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
-  LEANTEA_ASSERT(result == 0);  // EBADFD: it is enabled already
+/// SINGLE_ISSUER and DEFER_TASKRUN: the kernel does its part for this ring only inside wait(), on the loop's
+/// own thread, without interrupting it and without locks. SUBMIT_ALL: an operation that fails does not hold up
+/// those behind it.
+std::expected<void, std::string> Ring::open(const RingSizes& sizes) {
+  struct io_uring_params parameters = {};
+  parameters.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+                     IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE;
+  parameters.cq_entries = sizes.completions;
+  if (const int result = io_uring_queue_init_params(sizes.submissions, &ring_, &parameters);
+      result != 0) {
+    return std::unexpected(setup_problem(-result));
+  }
+  opened_ = true;
+  if (auto made = buffers_.open(ring_, sizes); !made) return made;
   // Saves the kernel a look-up of the ring per call. Without it everything works as well.
   io_uring_register_ring_fd(&ring_);
   watch_wake();
+  return {};
 }
 
 // ---- Operations ----
@@ -115,6 +122,7 @@ void Ring::receive(int fd, Tag tag) noexcept {
 void Ring::send(int fd, std::span<const struct iovec> pieces, Tag tag) noexcept {
   LEANTEA_ASSERT(!pieces.empty() && pieces.size() <= kMaxPieces);
   constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
+  if (io_uring_sq_space_left(&ring_) == 0) flush();  // before a message is taken, not after it
   struct msghdr* const header = pieces.size() > 1 ? &message(pieces) : nullptr;
   struct io_uring_sqe& sqe = next();
   if (header != nullptr) {

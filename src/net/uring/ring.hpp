@@ -1,7 +1,7 @@
 // Ring: the loop's side of the kernel's io_uring: operations go in, completions come out, with one system
 // call per turn.
 //
-// open() may be called by the owner's thread; enable() and all that follows are the loop's, but for wake().
+// One thread, the loop's, but for open_waker(), which comes first, wake() and the static functions.
 // Completions are valid until the next wait(). Nothing that is asked for happens before the next wait()
 // or flush(), and then:
 //  1. a send has read its bytes, and its result is among the completions of that wait(): it never waits
@@ -23,6 +23,7 @@
 #include "net/socket.hpp"
 #include "net/uring/buffer_ring.hpp"
 #include "net/uring/operation.hpp"
+#include "net/uring/ring_sizes.hpp"
 
 namespace leantea::net::uring {
 
@@ -31,19 +32,22 @@ class Ring {
   using Event = struct io_uring_cqe;
 
   Ring() noexcept = default;
-  ~Ring();
+  ~Ring() { close(); }
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  /// Whether this kernel lets this process have such a ring, and has what it needs.
+  /// Whether this kernel lets this process have such a ring, and has what it needs. Leaves nothing behind in
+  /// the calling thread.
   static std::expected<void, std::string> available();
   /// What a failed io_uring_setup(2) means for the user.
   static std::string setup_problem(int code);
 
-  /// Makes the kernel's objects. Once, before anything else.
-  std::expected<void, std::string> open();
-  /// Makes the ring this thread's. Once, before the first wait().
-  void enable() noexcept;
+  /// Makes what wake() needs.
+  std::expected<void, std::string> open_waker();
+  /// Makes the ring. REQUIRES: open_waker() has succeeded.
+  std::expected<void, std::string> open(const RingSizes& sizes);
+  /// Ends the ring. REQUIRES: nothing is under way, but for what watch_wake() started.
+  void close() noexcept;
 
   /// Starts accepting. A listener that other loops have, too, wakes one of them.
   void accept(int listener, Tag tag) noexcept;
@@ -56,7 +60,7 @@ class Ring {
   void watch_room(int fd, Tag tag) noexcept;
   /// Waits for the peer's FIN, or for the end of the connection.
   void watch_end(int fd, Tag tag) noexcept;
-  /// Starts listening for wake(). enable() does; again after a completion of kWake without more().
+  /// Starts listening for wake(). open() does; again after a completion of kWake without more().
   void watch_wake() noexcept;
   /// Ends the operation with this tag early. It still has its last completion.
   void cancel(Tag tag) noexcept;
@@ -83,12 +87,6 @@ class Ring {
   void wake() noexcept;
 
  private:
-  /// Operations handed over at once; more are handed over in several calls. A turn has a send, and now
-  /// and then a receive, for each of its requests.
-  static constexpr unsigned kSubmissions = 256;
-  /// Completions the kernel has room for without taking memory for each. A turn brings about 20 where
-  /// the kernel bounds it (6.13), and one per connection with bytes elsewhere.
-  static constexpr unsigned kCompletions = 1024;
   /// Completions taken at once, as in the reactor: 256 requests at 5 µs are 1.3 ms.
   static constexpr unsigned kBatch = 256;
   /// Sends of several pieces between two calls to the kernel.
@@ -100,7 +98,7 @@ class Ring {
     std::array<struct iovec, kMaxPieces> pieces;
   };
 
-  static struct io_uring_params parameters() noexcept;
+  static std::expected<void, std::string> try_out();
   struct io_uring_sqe& next() noexcept;
   struct msghdr& message(std::span<const struct iovec> pieces) noexcept;
 

@@ -1,5 +1,6 @@
 #include "net/uring/uring.hpp"
 
+#include <future>
 #include <system_error>
 #include <utility>
 
@@ -25,12 +26,20 @@ std::expected<void, std::string> Uring::start(std::vector<std::vector<Listener>>
     group_.loops.push_back(std::make_unique<uring::Loop>(shared_, group_, i));
     if (auto opened = group_.loops.back()->open(std::move(listeners[i])); !opened) return opened;
   }
+  std::vector<std::future<uring::Loop::Opened>> outcomes;
   const BlockedSignals blocked;
   try {
-    for (const auto& loop : group_.loops) threads_.emplace_back([&loop] { loop->run(); });
+    for (const auto& loop : group_.loops) {
+      std::promise<uring::Loop::Opened> opened;
+      outcomes.push_back(opened.get_future());
+      threads_.emplace_back([&loop](auto told) { loop->run(std::move(told)); }, std::move(opened));
+    }
   } catch (const std::system_error& error) {
     // The destructor ends the threads that did start.
     return std::unexpected(std::string("cannot start a thread: ") + error.what());
+  }
+  for (auto& outcome : outcomes) {
+    if (auto opened = outcome.get(); !opened) return opened;
   }
   return {};
 }
