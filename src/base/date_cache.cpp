@@ -49,7 +49,8 @@ void write_imf_fixdate(std::int64_t unix_seconds, char* out) noexcept {
   const Civil date = civil_from_days(days + 146'097 - 60);
   const unsigned year = date.year - 400;
 
-  std::memcpy(out, "Sat, 00 Jan 0000 00:00:00 GMT", 29);
+  static constexpr std::string_view kShape = "Sat, 00 Jan 0000 00:00:00 GMT";
+  std::memcpy(out, kShape.data(), kShape.size());
   std::memcpy(out, &"SatSunMonTueWedThuFri"[3 * (days % 7)], 3);
   two_digits(date.day, out + 5);
   std::memcpy(out + 8, &"JanFebMarAprMayJunJulAugSepOctNovDec"[3 * (date.month - 1)], 3);
@@ -64,7 +65,8 @@ void DateCache::render(std::int64_t unix_seconds) noexcept {
   static constexpr std::string_view kName = "Date: ";
   std::memcpy(line_.data(), kName.data(), kName.size());
   write_imf_fixdate(unix_seconds, line_.data() + kName.size());
-  std::memcpy(line_.data() + kLineBytes - 2, "\r\n", 2);
+  line_[kLineBytes - 2] = '\r';
+  line_[kLineBytes - 1] = '\n';
   second_ = unix_seconds;
 }
 

@@ -8,7 +8,7 @@
 namespace leantea::base {
 namespace {
 
-void BM_Render(benchmark::State& state) {
+void render(benchmark::State& state) {
   DateCache cache;
   std::int64_t second = 784'111'777;
   for (auto _ : state) {
@@ -17,9 +17,9 @@ void BM_Render(benchmark::State& state) {
     benchmark::ClobberMemory();
   }
 }
-BENCHMARK(BM_Render);
+BENCHMARK(render);
 
-void BM_SameSecond(benchmark::State& state) {
+void same_second(benchmark::State& state) {
   DateCache cache;
   std::int64_t second = 784'111'777;
   for (auto _ : state) {
@@ -28,7 +28,7 @@ void BM_SameSecond(benchmark::State& state) {
     benchmark::ClobberMemory();
   }
 }
-BENCHMARK(BM_SameSecond);
+BENCHMARK(same_second);
 
 }  // namespace
 }  // namespace leantea::base

@@ -13,7 +13,7 @@ namespace leantea::base {
 namespace {
 
 std::string imf_fixdate(std::int64_t unix_seconds) {
-  std::array<char, 30> out;
+  std::array<char, 30> out{};
   out.fill('~');
   write_imf_fixdate(unix_seconds, out.data());
   EXPECT_EQ(out[29], '~') << "wrote more than 29 bytes";
@@ -52,7 +52,7 @@ std::string by_gmtime(std::int64_t unix_seconds) {
   const std::time_t time = unix_seconds;
   std::tm tm{};
   gmtime_r(&time, &tm);
-  std::array<char, 80> out;
+  std::array<char, 80> out{};
   std::snprintf(out.data(), out.size(), "%s, %02d %s %04d %02d:%02d:%02d GMT", kDays[tm.tm_wday],
                 tm.tm_mday, kMonths[tm.tm_mon], tm.tm_year + 1900, tm.tm_hour, tm.tm_min,
                 tm.tm_sec);

@@ -10,7 +10,7 @@ struct Letter final : MailItem {
   void deliver() override {}
 };
 
-void BM_PostAndTake(benchmark::State& state) {
+void post_and_take(benchmark::State& state) {
   Mailbox box;
   Letter letter;
   for (auto _ : state) {
@@ -18,14 +18,14 @@ void BM_PostAndTake(benchmark::State& state) {
     benchmark::DoNotOptimize(box.take_all());
   }
 }
-BENCHMARK(BM_PostAndTake);
+BENCHMARK(post_and_take);
 
 /// What each turn of a loop pays.
-void BM_TakeNothing(benchmark::State& state) {
+void take_nothing(benchmark::State& state) {
   Mailbox box;
   for (auto _ : state) benchmark::DoNotOptimize(box.take_all());
 }
-BENCHMARK(BM_TakeNothing);
+BENCHMARK(take_nothing);
 
 }  // namespace
 }  // namespace leantea::base

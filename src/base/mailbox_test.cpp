@@ -69,6 +69,7 @@ TEST(Mailbox, TakesFromManyThreads) {
   int delivered = 0;
 
   std::vector<std::jthread> posters;
+  posters.reserve(kThreads);
   for (std::size_t t = 0; t < kThreads; ++t) {
     posters.emplace_back([&, t] {
       for (int i = 0; i < kItems; ++i) {

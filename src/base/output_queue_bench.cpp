@@ -16,7 +16,7 @@ constexpr std::size_t kAnswer = 120;  // a small answer with its head
 /// Sends all there is, as a kernel with room in its buffer.
 void send_all(BlockPool& pool, OutputQueue& queue) {
   while (!queue.empty()) {
-    std::array<iovec, 16> pieces;
+    std::array<iovec, 16> pieces{};
     const std::size_t count = queue.gather(pieces);
     benchmark::DoNotOptimize(pieces);
     std::size_t bytes = 0;
@@ -26,7 +26,7 @@ void send_all(BlockPool& pool, OutputQueue& queue) {
 }
 
 /// Without the bytes themselves: what the queue adds.
-void BM_SmallAnswer(benchmark::State& state) {
+void small_answer(benchmark::State& state) {
   BlockPool pool;
   OutputQueue queue;
   for (auto _ : state) {
@@ -36,9 +36,9 @@ void BM_SmallAnswer(benchmark::State& state) {
     send_all(pool, queue);
   }
 }
-BENCHMARK(BM_SmallAnswer);
+BENCHMARK(small_answer);
 
-void BM_Pipelined16(benchmark::State& state) {
+void pipelined_16(benchmark::State& state) {
   BlockPool pool;
   OutputQueue queue;
   for (auto _ : state) {
@@ -50,9 +50,9 @@ void BM_Pipelined16(benchmark::State& state) {
     send_all(pool, queue);
   }
 }
-BENCHMARK(BM_Pipelined16);
+BENCHMARK(pipelined_16);
 
-void BM_AppendCopy(benchmark::State& state) {
+void append_copy(benchmark::State& state) {
   BlockPool pool;
   OutputQueue queue;
   const std::string bytes(static_cast<std::size_t>(state.range(0)), 'x');
@@ -61,10 +61,10 @@ void BM_AppendCopy(benchmark::State& state) {
     send_all(pool, queue);
   }
 }
-BENCHMARK(BM_AppendCopy)->Arg(120)->Arg(1024)->Arg(64 << 10);
+BENCHMARK(append_copy)->Arg(120)->Arg(1024)->Arg(64 << 10);
 
 /// A head in a block and content behind it: where kCopyBytes comes from.
-void BM_HeadAndShared(benchmark::State& state) {
+void head_and_shared(benchmark::State& state) {
   BlockPool pool;
   OutputQueue queue;
   auto content = std::make_shared<const std::string>(static_cast<std::size_t>(state.range(0)), 'x');
@@ -75,9 +75,9 @@ void BM_HeadAndShared(benchmark::State& state) {
     send_all(pool, queue);
   }
 }
-BENCHMARK(BM_HeadAndShared)->Arg(16)->Arg(256)->Arg(1024)->Arg(1025);
+BENCHMARK(head_and_shared)->Arg(16)->Arg(256)->Arg(1024)->Arg(1025);
 
-void BM_HeadAndOwned(benchmark::State& state) {
+void head_and_owned(benchmark::State& state) {
   BlockPool pool;
   OutputQueue queue;
   for (auto _ : state) {
@@ -87,10 +87,10 @@ void BM_HeadAndOwned(benchmark::State& state) {
     send_all(pool, queue);
   }
 }
-BENCHMARK(BM_HeadAndOwned)->Arg(16)->Arg(256)->Arg(1024)->Arg(1025);
+BENCHMARK(head_and_owned)->Arg(16)->Arg(256)->Arg(1024)->Arg(1025);
 
 /// The same with the content copied into the block, whatever its size.
-void BM_HeadAndCopy(benchmark::State& state) {
+void head_and_copy(benchmark::State& state) {
   BlockPool pool;
   OutputQueue queue;
   for (auto _ : state) {
@@ -100,7 +100,7 @@ void BM_HeadAndCopy(benchmark::State& state) {
     send_all(pool, queue);
   }
 }
-BENCHMARK(BM_HeadAndCopy)->Arg(16)->Arg(256)->Arg(1024)->Arg(2048);
+BENCHMARK(head_and_copy)->Arg(16)->Arg(256)->Arg(1024)->Arg(2048);
 
 }  // namespace
 }  // namespace leantea::base

@@ -11,6 +11,8 @@
 
 #include "base/scan_impl.hpp"
 
+// Each instruction set has its own code here.
+// NOLINTBEGIN(portability-simd-intrinsics)
 namespace leantea::base::scan {
 namespace {
 
@@ -29,9 +31,9 @@ constexpr auto kIsTchar = [] {
 }();
 constexpr bool is_no_tchar(char c) noexcept { return !kIsTchar[static_cast<unsigned char>(c)]; }
 
-template <bool (*kIsHit)(char)>
+template <bool (*IsHit)(char)>
 const char* plain(const char* p, const char* end) noexcept {
-  while (p != end && !kIsHit(*p)) ++p;
+  while (p != end && !IsHit(*p)) ++p;
   return p;
 }
 
@@ -85,12 +87,12 @@ const char* in_two_words(const char* p, const char* end) noexcept {
   return at < kWord ? p + at : end - 2 * kWord + at;
 }
 
-template <typename Kernel, bool (*kIsHit)(char)>
+template <typename Kernel, bool (*IsHit)(char)>
 const char* in_16s(const char* p, const char* end) noexcept {
   if (end - p < 16) {
     if (end - p >= 8) return in_two_words<Kernel, std::uint64_t>(p, end);
     if (end - p >= 4) return in_two_words<Kernel, std::uint32_t>(p, end);
-    return plain<kIsHit>(p, end);
+    return plain<IsHit>(p, end);
   }
   for (; end - p >= 16; p += 16) {
     const Mask16 hits = Kernel::hits(load16(p));
@@ -154,13 +156,13 @@ struct NoTcharAvx2 {
   }
 };
 
-template <typename Kernel, bool (*kIsHit)(char)>
+template <typename Kernel, bool (*IsHit)(char)>
 LEANTEA_AVX2 const char* in_32s(const char* p, const char* end) noexcept {
   for (; end - p >= 32; p += 32) {
     const unsigned hits = Kernel::hits(p);
     if (hits != 0) return p + index_of(hits);
   }
-  return in_16s<typename Kernel::In16s, kIsHit>(p, end);
+  return in_16s<typename Kernel::In16s, IsHit>(p, end);
 }
 
 LEANTEA_AVX2 const char* find_control_avx2(const char* p, const char* end) noexcept {
@@ -241,3 +243,4 @@ std::span<const Implementation> implementations() noexcept {
 }
 
 }  // namespace leantea::base::scan
+// NOLINTEND(portability-simd-intrinsics)

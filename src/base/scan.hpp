@@ -30,6 +30,7 @@ inline const char* find_control(const char* p, const char* end) noexcept;
 inline const char* skip_token(const char* p, const char* end) noexcept;
 
 // ---- The first 16 bytes ----
+// NOLINTBEGIN(portability-simd-intrinsics)
 
 namespace scan {
 
@@ -140,6 +141,7 @@ const char* find_control_far(const char* p, const char* end) noexcept;
 const char* skip_token_far(const char* p, const char* end) noexcept;
 
 }  // namespace scan
+// NOLINTEND(portability-simd-intrinsics)
 
 inline const char* find_control(const char* p, const char* end) noexcept {
 #if defined(__SSE2__)

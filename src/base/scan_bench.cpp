@@ -28,19 +28,19 @@ void run(benchmark::State& state, const std::string& bytes, Search search) {
   }
 }
 
-void BM_FindControl(benchmark::State& state) {
+void find_control(benchmark::State& state) {
   run(state, value_of(static_cast<std::size_t>(state.range(0))),
       [](const char* p, const char* end) { return find_control(p, end); });
 }
 
-void BM_Memchr(benchmark::State& state) {
+void memchr(benchmark::State& state) {
   run(state, value_of(static_cast<std::size_t>(state.range(0))),
       [](const char* p, const char* end) {
         return std::memchr(p, '\r', static_cast<std::size_t>(end - p));
       });
 }
 
-void BM_SkipToken(benchmark::State& state) {
+void skip_token(benchmark::State& state) {
   run(state, std::string(static_cast<std::size_t>(state.range(0)), 'n') + ": value\r\n\r\n",
       [](const char* p, const char* end) { return skip_token(p, end); });
 }
@@ -74,21 +74,21 @@ void lines(benchmark::State& state, Search search) {
                           static_cast<std::int64_t>(kBrowserHead.size()));
 }
 
-void BM_LinesOfABrowser(benchmark::State& state) {
+void lines_of_abrowser(benchmark::State& state) {
   lines(state, [](const char* p, const char* end) { return find_control(p, end); });
 }
 
-void BM_LinesOfABrowserMemchr(benchmark::State& state) {
+void lines_of_abrowser_memchr(benchmark::State& state) {
   lines(state, [](const char* p, const char* end) {
     return static_cast<const char*>(std::memchr(p, '\r', static_cast<std::size_t>(end - p)));
   });
 }
 
-BENCHMARK(BM_LinesOfABrowser);
-BENCHMARK(BM_LinesOfABrowserMemchr);
-BENCHMARK(BM_FindControl)->ArgsProduct({{3, 15, 24, 40, 60, 120, 1024, 4096}});
-BENCHMARK(BM_Memchr)->ArgsProduct({{3, 15, 24, 40, 60, 120, 1024, 4096}});
-BENCHMARK(BM_SkipToken)->ArgsProduct({{4, 10, 15, 20, 40}});
+BENCHMARK(lines_of_abrowser);
+BENCHMARK(lines_of_abrowser_memchr);
+BENCHMARK(find_control)->ArgsProduct({{3, 15, 24, 40, 60, 120, 1024, 4096}});
+BENCHMARK(memchr)->ArgsProduct({{3, 15, 24, 40, 60, 120, 1024, 4096}});
+BENCHMARK(skip_token)->ArgsProduct({{4, 10, 15, 20, 40}});
 
 /// Each implementation by itself, for the choice between them.
 [[maybe_unused]] const bool kRegistered = [] {

@@ -28,12 +28,12 @@ void TimerWheel::place(TimerNode& node) noexcept {
   // The highest bit in which the time differs from now says on which wheel their slots differ.
   const auto differs = static_cast<std::uint64_t>(time ^ now_) | (kSlots - 1);
   const int level = std::min((63 - std::countl_zero(differs)) / kSlotBits, kLevels - 1);
-  Millis slot = time >> (level * kSlotBits);
+  Millis slots = time >> (level * kSlotBits);
   // Only the top wheel may run into its next turn; its slot of now_ would be a whole turn early.
-  if (level == kLevels - 1) slot = std::min(slot, (now_ >> (level * kSlotBits)) + kSlots - 1);
-  slot &= kSlots - 1;
+  if (level == kLevels - 1) slots = std::min(slots, (now_ >> (level * kSlotBits)) + kSlots - 1);
+  const auto slot = static_cast<int>(slots & (kSlots - 1));
 
-  TimerNode*& first = slots_[static_cast<std::size_t>(level * kSlots + slot)];
+  TimerNode*& first = slots_[index_of(level, slot)];
   node.next = first;
   node.link = &first;
   if (first != nullptr) first->link = &node.next;
@@ -50,16 +50,16 @@ void TimerWheel::unlink(TimerNode& node) noexcept {
   // The last of its list. When it was the first too, its slot is empty now (invariant 4).
   if (due_end_ == &node.next) due_end_ = node.link;
   const auto offset =
-      reinterpret_cast<std::uintptr_t>(node.link) - reinterpret_cast<std::uintptr_t>(&slots_[0]);
-  if (offset < sizeof slots_) {
-    const std::size_t index = offset / sizeof slots_[0];
+      reinterpret_cast<std::uintptr_t>(node.link) - reinterpret_cast<std::uintptr_t>(slots_.data());
+  const std::size_t index = offset / sizeof(void*);
+  if (index < slots_.size()) {
     occupied_[index / kSlots] &= ~(std::uint64_t{1} << index % kSlots);
   }
 }
 
 TimerNode* TimerWheel::take_slot(int level, int slot) noexcept {
   occupied_[static_cast<std::size_t>(level)] &= ~(std::uint64_t{1} << slot);
-  return std::exchange(slots_[static_cast<std::size_t>(level * kSlots + slot)], nullptr);
+  return std::exchange(slots_[index_of(level, slot)], nullptr);
 }
 
 bool TimerWheel::nothing_in_slots() const noexcept {

@@ -76,6 +76,9 @@ class TimerWheel {
     int slot;
     Millis begin;  ///< the first millisecond of the slot
   };
+  static constexpr std::size_t index_of(int level, int slot) noexcept {
+    return static_cast<std::size_t>(level) * kSlots + static_cast<std::size_t>(slot);
+  }
   /// The earliest occupied slot. REQUIRES: there is one.
   Place first_occupied() const noexcept;
   bool nothing_in_slots() const noexcept;

@@ -24,7 +24,7 @@ struct Loop {
   std::vector<TimerNode> nodes;
 };
 
-void BM_SetAndCancel(benchmark::State& state) {
+void set_and_cancel(benchmark::State& state) {
   Loop loop;
   TimerNode node;
   for (auto _ : state) {
@@ -32,9 +32,9 @@ void BM_SetAndCancel(benchmark::State& state) {
     loop.wheel.cancel(node);
   }
 }
-BENCHMARK(BM_SetAndCancel);
+BENCHMARK(set_and_cancel);
 
-void BM_Move(benchmark::State& state) {
+void move(benchmark::State& state) {
   Loop loop;
   std::size_t i = 0;
   for (auto _ : state) {
@@ -42,10 +42,10 @@ void BM_Move(benchmark::State& state) {
     i = i + 1 < kConnections ? i + 1 : 0;
   }
 }
-BENCHMARK(BM_Move);
+BENCHMARK(move);
 
 /// A turn of the loop, a millisecond later: a quarter of a timer fires and is set again.
-void BM_AdvanceOneMilli(benchmark::State& state) {
+void advance_one_milli(benchmark::State& state) {
   Loop loop;
   Millis now = 0;
   for (auto _ : state) {
@@ -53,10 +53,10 @@ void BM_AdvanceOneMilli(benchmark::State& state) {
     while (TimerNode* node = loop.wheel.take_due()) loop.wheel.set(*node, now + loop.wait());
   }
 }
-BENCHMARK(BM_AdvanceOneMilli);
+BENCHMARK(advance_one_milli);
 
 /// Turns of a loop in which no time has passed and nothing is due: most of a busy one's.
-void BM_AdvanceNothing(benchmark::State& state) {
+void advance_nothing(benchmark::State& state) {
   Loop loop;
   loop.wheel.turn_to(1000);
   while (loop.wheel.take_due() != nullptr) {
@@ -67,9 +67,9 @@ void BM_AdvanceNothing(benchmark::State& state) {
     benchmark::DoNotOptimize(loop.wheel.next_due());
   }
 }
-BENCHMARK(BM_AdvanceNothing);
+BENCHMARK(advance_nothing);
 
-void BM_AdvanceOverAnHour(benchmark::State& state) {
+void advance_over_an_hour(benchmark::State& state) {
   TimerWheel wheel(0);
   TimerNode node;
   Millis now = 0;
@@ -80,7 +80,7 @@ void BM_AdvanceOverAnHour(benchmark::State& state) {
     benchmark::DoNotOptimize(wheel.take_due());
   }
 }
-BENCHMARK(BM_AdvanceOverAnHour);
+BENCHMARK(advance_over_an_hour);
 
 }  // namespace
 }  // namespace leantea::base

@@ -154,7 +154,7 @@ TEST(TimerWheel, TimerWithoutEndIsFine) {
 
 TEST(TimerWheel, DueTimersMayBeMovedAndCancelledBeforeTheirTurn) {
   TimerWheel wheel(0);
-  std::vector<TimerNode> nodes(6);
+  std::deque<TimerNode> nodes(6);
   for (std::size_t i = 0; i < nodes.size(); ++i) wheel.set(nodes[i], static_cast<Millis>(10 * i));
   wheel.turn_to(100);
   EXPECT_EQ(wheel.next_due(), 100);  // do not sleep: there is something to take
