@@ -7,18 +7,23 @@
 #include <sys/time.h>
 
 #include "base/assert.hpp"
+#include "net/system_call.hpp"
 
 namespace leantea::net::threads {
 namespace {
 
-#ifdef MSG_NOSIGNAL
-constexpr int kSendFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
-#else
-constexpr int kSendFlags = MSG_DONTWAIT;  // SO_NOSIGPIPE is set on the socket instead
-#endif
+constexpr int kFlags = kSendFlags | MSG_DONTWAIT;
+
+/// The number of bytes sent, or the negated errno value.
+ssize_t send_message(int fd, std::span<struct iovec> pieces) noexcept {
+  struct msghdr message = {};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = static_cast<decltype(message.msg_iovlen)>(pieces.size());
+  const ssize_t gone = ::sendmsg(fd, &message, kFlags);
+  return gone >= 0 ? gone : -errno;
+}
 
 }  // namespace
-
 IoResult receive_now(int fd, std::span<char> space) noexcept {
   LEANTEA_ASSERT(!space.empty());  // 0 bytes back would read as the end of the stream
   for (;;) {
@@ -31,17 +36,11 @@ IoResult receive_now(int fd, std::span<char> space) noexcept {
 IoResult send_now(int fd, std::span<struct iovec> pieces) noexcept {
   LEANTEA_ASSERT(!pieces.empty());
   for (;;) {
-    ssize_t gone = 0;
-    if (pieces.size() == 1) {
-      gone = ::send(fd, pieces[0].iov_base, pieces[0].iov_len, kSendFlags);
-    } else {
-      struct msghdr message = {};
-      message.msg_iov = pieces.data();
-      message.msg_iovlen = static_cast<decltype(message.msg_iovlen)>(pieces.size());
-      gone = ::sendmsg(fd, &message, kSendFlags);
-    }
+    const ssize_t gone = pieces.size() == 1
+                             ? system_call::send(fd, pieces[0].iov_base, pieces[0].iov_len, kFlags)
+                             : send_message(fd, pieces);
     if (gone >= 0) return {.bytes = gone, .error = IoError::kNone};
-    if (errno != EINTR) return {.bytes = 0, .error = classify(errno)};
+    if (gone != -EINTR) return {.bytes = 0, .error = classify(static_cast<int>(-gone))};
   }
 }
 
