@@ -44,8 +44,8 @@ Task<Response> primes(Request& r) {
     co_return Response::text("below: a number up to 100000000, please\n")
         .set_status(Status::kBadRequest);
   // The stop token fires when the client disconnects or the handler's time is up.
-  const auto count =
-      co_await offload([below, stop = r.stop_token()] { return count_primes(*below, stop); });
+  const auto work = [below, stop = r.stop_token()] { return count_primes(*below, stop); };
+  const auto count = co_await offload(work);
   if (!count) co_return Response{Status::kServiceUnavailable};
   co_return Response::text(std::to_string(*count) + " primes\n");
 }

@@ -5,6 +5,12 @@
 // has passed: locals are destructed then, and nothing after the co_await runs. So hold what must be
 // released in objects with destructors, and give nothing outside of the handler a reference to its
 // locals, but for offload(), which a Task outlives: it is never destroyed before the function ended.
+//
+// GCC 12 compiles two things wrongly, which Clang and newer GCCs have right:
+//  - a coroutine without a local variable that awaits in the condition of an `if`: write
+//    `const bool slept = co_await sleep(1s); if (slept) …` there;
+//  - a lambda inside an awaited expression: what it captures by value is destroyed twice. Name the lambda
+//    before. offload() refuses to compile where that would matter.
 #pragma once
 
 #include <chrono>
@@ -136,6 +142,12 @@ inline Task<void> detail::Promise<void>::get_return_object() noexcept {
 
 namespace detail {
 
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+inline constexpr bool kLambdasDieTwice = true;
+#else
+inline constexpr bool kLambdasDieTwice = false;
+#endif
+
 /// An offloaded function: run on a worker, then handed back to the loop. Lives in the handler's frame.
 class OffloadJob {
  public:
@@ -174,7 +186,7 @@ class OffloadAwaiter final : public OffloadJob {
  public:
   using Result = std::invoke_result_t<F&>;
 
-  explicit OffloadAwaiter(F function) : function_(std::move(function)) {}
+  explicit OffloadAwaiter(F&& function) : function_(std::forward<F>(function)) {}
 
   bool await_ready() const noexcept { return false; }
   template <class Promise>
@@ -215,10 +227,15 @@ inline detail::SleepAwaiter sleep(std::chrono::nanoseconds duration) noexcept { 
 /// Runs `function` on a worker thread of the server (ServerOptions::workers) and comes back to this
 /// loop with its result, or rethrows its exception. Functions wait their turn when all workers are
 /// busy; at most as many wait as requests are in progress. The handler is not destroyed before the
-/// function returns, so it may refer to the handler's locals.
+/// function returns, so it may refer to the handler's locals. A named function (an lvalue) is run where it
+/// is, a temporary one is moved.
 template <class F>
-detail::OffloadAwaiter<std::decay_t<F>> offload(F&& function) {
-  return detail::OffloadAwaiter<std::decay_t<F>>(std::forward<F>(function));
+detail::OffloadAwaiter<F> offload(F&& function) {
+  static_assert(!detail::kLambdasDieTwice || std::is_lvalue_reference_v<F> ||
+                    std::is_trivially_destructible_v<F>,
+                "GCC 12 destroys what a lambda in an awaited expression captures twice: name it "
+                "before, `auto f = [=] {…}; co_await offload(f);`");
+  return detail::OffloadAwaiter<F>(std::forward<F>(function));
 }
 
 }  // namespace leantea
