@@ -237,15 +237,12 @@ int bench(const BenchOptions& given) {
       if (talk) fmt::print("\n{}\n", report.remarks.back());
       continue;
     }
-    if (talk)
-      fmt::print("\n{}", options.rounds_table ? rounds_table_of(result, false) : table_of(result));
+    if (talk) fmt::print("\n{}", options.rounds_table ? rounds_table_of(result) : table_of(result));
     std::fflush(stdout);
     report.contests.push_back(std::move(result));
   }
   if (options.markdown) {
-    fmt::print("{}", options.rounds_table && !report.contests.empty()
-                         ? rounds_table_of(report.contests.front(), true)
-                         : markdown_of(report));
+    fmt::print("{}", options.rounds_table ? rounds_markdown_of(report) : markdown_of(report));
   }
   if (!options.json.empty()) write_text(options.json, json_of(report));
   const bool any_void = std::ranges::any_of(report.contests, [](const ContestResult& c) {

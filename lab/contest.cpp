@@ -14,6 +14,8 @@ namespace {
 
 constexpr int kAttempts = 3;    // a void run is repeated at most twice
 constexpr double kFull = 0.95;  // a core that is as busy as this has nothing left
+// The client's own part of a full core, from which on the core is full because of the client.
+constexpr double kMostly = 0.85;
 constexpr std::uint64_t kAbSizingRequests = 4000;
 
 double seconds(std::chrono::nanoseconds time) {
@@ -75,15 +77,28 @@ Values values_of(const Row& row, Metric metric) {
 }
 
 bool limited_by_client(const Row& row) {
-  const double client =
-      median_of(row, [](const Sample& s) { return std::max(s.load_share, s.load_core_busy); });
+  const double core = median_of(row, [](const Sample& s) { return s.load_core_busy; });
+  const double client = median_of(row, [](const Sample& s) { return s.load_share; });
   const double server = median_of(row, [](const Sample& s) { return s.server_share; });
-  return client >= kFull && server < kFull;
+  return core >= kFull && client >= kMostly && server < kFull;
 }
 
-double taken_by_others(const Row& row) {
-  return median_of(
-      row, [](const Sample& s) { return std::max(0.0, s.server_cores_busy - s.server_share); });
+OtherWork other_work(const Row& row) {
+  const auto beyond = [](double busy, double share) { return std::max(0.0, busy - share); };
+  double server = 0;
+  double client = 0;
+  std::vector<double> of_server;
+  std::vector<double> of_client;
+  for (const auto& sample : row.rounds) {
+    if (!sample) continue;
+    of_server.push_back(beyond(sample->server_cores_busy, sample->server_share));
+    of_client.push_back(beyond(sample->load_core_busy, sample->load_share));
+  }
+  if (!of_server.empty()) {
+    server = median(of_server);
+    client = median(of_client);
+  }
+  return {.server_cores = server, .load_core = client};
 }
 
 Server& Stage::server(ServerPlan plan) {

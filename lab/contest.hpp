@@ -66,11 +66,17 @@ enum class Metric { kRequestsPerSecond, kP50, kP99, kCpuMicros };
 
 Values values_of(const Row& row, Metric metric);
 
-/// True when the load generator's core was full and the server's was not: the server could have done more.
+/// True when the load generator's core was full, and it was the load generator that filled it, while the
+/// server's was not: the server could have done more.
 bool limited_by_client(const Row& row);
 
-/// The part of the server's cores that programs beside the server took, as the median over the rounds.
-double taken_by_others(const Row& row);
+/// The parts of the cores that programs beside server and load generator took, as medians over the rounds.
+struct OtherWork {
+  double server_cores = 0;
+  double load_core = 0;
+};
+
+OtherWork other_work(const Row& row);
 
 /// Called before each run, for a line of progress.
 using Progress = std::function<void(const std::string& what)>;

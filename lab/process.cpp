@@ -23,6 +23,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <system_error>
 #include <thread>
@@ -376,6 +377,20 @@ CpuTime cpu_time(pid_t pid) {
     return {.spent = *time, .source = CpuSource::kProcessClock};
   if (const auto time = schedstat(pid)) return {.spent = *time, .source = CpuSource::kSchedstat};
   return {.spent = stat_ticks(pid), .source = CpuSource::kStat};
+}
+
+std::vector<pid_t> descendants(pid_t pid) {
+  std::multimap<pid_t, pid_t> children;
+  each_process([&](pid_t child, const std::vector<std::string>& fields) {
+    children.emplace(number_or<pid_t>(fields[kParent], 0), child);
+  });
+  std::vector<pid_t> found{pid};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const auto [first, last] = children.equal_range(found[i]);
+    for (auto child = first; child != last; ++child) found.push_back(child->second);
+  }
+  found.erase(found.begin());
+  return found;
 }
 
 std::string find_program(std::string_view name) {

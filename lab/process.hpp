@@ -105,6 +105,9 @@ class Process {
   std::optional<Exit> exit_;
 };
 
+/// The processes below `pid`: its children, their children, and so on.
+std::vector<pid_t> descendants(pid_t pid);
+
 /// The path of a program: `name` itself when it holds a slash, else the first match in $PATH and then the folders
 /// of system programs, which $PATH leaves out for ordinary users. Empty when there is none.
 std::string find_program(std::string_view name);

@@ -10,8 +10,8 @@
 namespace leantea::lab {
 namespace {
 
-constexpr double kDisturbed =
-    0.05;  // other programs on the server's core beyond this are worth a remark
+// Other programs on a core beyond this are worth a remark.
+constexpr double kDisturbed = 0.05;
 
 const std::string kDash = "–";
 
@@ -45,6 +45,7 @@ std::string cores(const std::vector<int>& cpus) {
 std::vector<std::string> remarks_on(const ContestResult& contest) {
   std::vector<std::string> remarks;
   std::vector<std::string> limited;
+  OtherWork most;
   for (const Row& row : contest.rows) {
     for (const std::string& why : row.voids) {
       remarks.push_back(fmt::format("{}: a run was void ({}){}", row.name, why,
@@ -52,16 +53,19 @@ std::vector<std::string> remarks_on(const ContestResult& contest) {
     }
     if (row.is_void()) continue;
     if (limited_by_client(row)) limited.push_back(row.name);
-    if (const double taken = taken_by_others(row); taken > kDisturbed) {
-      remarks.push_back(
-          fmt::format("{}: other work took {:.0f} % of the server's core", row.name, taken * 100));
-    }
+    most.server_cores = std::max(most.server_cores, other_work(row).server_cores);
+    most.load_core = std::max(most.load_core, other_work(row).load_core);
+  }
+  if (most.server_cores > kDisturbed || most.load_core > kDisturbed) {
+    remarks.push_back(fmt::format(
+        "other programs took up to {:.0f} % of the server's core and {:.0f} % of the client's",
+        most.server_cores * 100, most.load_core * 100));
   }
   if (!limited.empty()) {
-    remarks.push_back(fmt::format(
-        "limited by the client, whose core was full while the server's was not: requests/s and "
-        "latencies of {}",
-        fmt::join(limited, ", ")));
+    remarks.push_back(
+        fmt::format("limited by the client, whose core was full while the server's was not: "
+                    "requests/s and latencies of {}",
+                    fmt::join(limited, ", ")));
   }
   return remarks;
 }
@@ -99,6 +103,30 @@ std::vector<std::string> header_of(std::vector<std::string> first,
   first.insert(first.end(), {"requests/s", "p50 µs", "p99 µs", "CPU µs/request"});
   for (const std::string& reference : references) first.push_back("CPU ÷ " + reference);
   return first;
+}
+
+/// The remarks under a table on the terminal.
+std::string notes_on(const ContestResult& contest) {
+  std::string text;
+  for (const std::string& remark : remarks_on(contest)) text += fmt::format("  note: {}\n", remark);
+  return text;
+}
+
+/// What stands above a table in a document.
+std::string introduction(const BenchReport& report) {
+  return fmt::format(
+      "Measured on {} on {} with `{}` ({} rounds of {} s, interleaved; median, in brackets the "
+      "range over the rounds; "
+      "ratios are taken within a round).\n\n",
+      report.machine.date.substr(0, 10), in_one_line(report.machine), report.command, report.rounds,
+      report.seconds);
+}
+
+/// Remarks as a list under a table in a document.
+std::string list_of(const std::vector<std::string>& remarks) {
+  std::string text = remarks.empty() ? "" : "\n";
+  for (const std::string& remark : remarks) text += fmt::format("- {}\n", remark);
+  return text;
 }
 
 // ---- JSON ----
@@ -158,7 +186,8 @@ void write_row(Json& json, const ContestResult& contest, const Row& row) {
       for (const std::string& why : row.voids) json.value(why);
     });
     json.field("limited_by_client", limited_by_client(row));
-    json.field("taken_by_others", taken_by_others(row));
+    json.field("others_on_server_cores", other_work(row).server_cores);
+    json.field("others_on_client_core", other_work(row).load_core);
     write_metrics(json, [&](Metric metric) { return summary_of(row, metric); });
     json.object("ratio_to", [&] {
       for (const std::string_view reference : kReferences) {
@@ -204,6 +233,23 @@ std::string mechanism_of(std::string_view name) {
   return "";
 }
 
+Table rounds_table(const ContestResult& contest) {
+  Table table(
+      {"round", "mechanism", "requests/s", "CPU µs/request", "requests/s ÷ nginx", "CPU ÷ nginx"});
+  for (const Row& row : contest.rows) {
+    if (row.is_void()) {
+      table.add({row.name, mechanism_of(row.name), "void", "void", "void", "void"});
+      continue;
+    }
+    table.add({row.name, mechanism_of(row.name),
+               plain(summary_of(row, Metric::kRequestsPerSecond), 0),
+               with_range(summary_of(row, Metric::kCpuMicros), 2),
+               with_range(ratio_of(contest, row, "nginx", Metric::kRequestsPerSecond), 2),
+               with_range(ratio_of(contest, row, "nginx", Metric::kCpuMicros), 3)});
+  }
+  return table;
+}
+
 }  // namespace
 
 std::string heading(const BenchReport& report) {
@@ -229,28 +275,21 @@ std::string table_of(const ContestResult& contest) {
   Table table(header_of({"server"}, references));
   for (const Row& row : contest.rows) table.add(cells_of(contest, row, references));
   text += table.text();
-  for (const std::string& remark : remarks_on(contest)) text += fmt::format("  note: {}\n", remark);
-  return text;
+  return text + notes_on(contest);
 }
 
-std::string rounds_table_of(const ContestResult& contest, bool markdown) {
-  Table table(
-      {"round", "mechanism", "requests/s", "CPU µs/request", "requests/s ÷ nginx", "CPU ÷ nginx"});
-  for (const Row& row : contest.rows) {
-    if (row.is_void()) {
-      table.add({row.name, mechanism_of(row.name), "void", "void", "void", "void"});
-      continue;
-    }
-    table.add({row.name, mechanism_of(row.name),
-               plain(summary_of(row, Metric::kRequestsPerSecond), 0),
-               with_range(summary_of(row, Metric::kCpuMicros), 2),
-               with_range(ratio_of(contest, row, "nginx", Metric::kRequestsPerSecond), 2),
-               with_range(ratio_of(contest, row, "nginx", Metric::kCpuMicros), 3)});
+std::string rounds_table_of(const ContestResult& contest) {
+  return fmt::format("{}\n{}{}", contest.title, rounds_table(contest).text(), notes_on(contest));
+}
+
+std::string rounds_markdown_of(const BenchReport& report) {
+  std::string text = introduction(report);
+  std::vector<std::string> remarks = report.remarks;
+  for (const ContestResult& contest : report.contests) {
+    text += rounds_table(contest).markdown();
+    for (const std::string& remark : remarks_on(contest)) remarks.push_back(remark);
   }
-  if (markdown) return table.markdown();
-  std::string text = fmt::format("{}\n{}", contest.title, table.text());
-  for (const std::string& remark : remarks_on(contest)) text += fmt::format("  note: {}\n", remark);
-  return text;
+  return text + list_of(remarks);
 }
 
 std::string markdown_of(const BenchReport& report) {
@@ -269,15 +308,7 @@ std::string markdown_of(const BenchReport& report) {
     for (const std::string& remark : remarks_on(contest))
       remarks.push_back(contest.title + ": " + remark);
   }
-  std::string text = fmt::format(
-      "Measured on {} on {} with `{}` ({} rounds of {} s, interleaved; median, in brackets the "
-      "range over the rounds; "
-      "ratios are taken within a round).\n\n{}",
-      report.machine.date.substr(0, 10), in_one_line(report.machine), report.command, report.rounds,
-      report.seconds, table.markdown());
-  if (!remarks.empty()) text += '\n';
-  for (const std::string& remark : remarks) text += fmt::format("- {}\n", remark);
-  return text;
+  return introduction(report) + table.markdown() + list_of(remarks);
 }
 
 std::string json_of(const BenchReport& report) {

@@ -33,7 +33,8 @@ std::string heading(const BenchReport& report);
 std::string table_of(const ContestResult& contest);
 
 /// The table of the backends, one line per round of the project's story.
-std::string rounds_table_of(const ContestResult& contest, bool markdown);
+std::string rounds_table_of(const ContestResult& contest);
+std::string rounds_markdown_of(const BenchReport& report);
 
 /// All of the report as Markdown, to be pasted into a document.
 std::string markdown_of(const BenchReport& report);
