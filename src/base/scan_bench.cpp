@@ -28,19 +28,19 @@ void run(benchmark::State& state, const std::string& bytes, Search search) {
   }
 }
 
-void find_control(benchmark::State& state) {
+void field_value(benchmark::State& state) {
   run(state, value_of(static_cast<std::size_t>(state.range(0))),
       [](const char* p, const char* end) { return find_control(p, end); });
 }
 
-void memchr(benchmark::State& state) {
+void field_value_memchr(benchmark::State& state) {
   run(state, value_of(static_cast<std::size_t>(state.range(0))),
       [](const char* p, const char* end) {
         return std::memchr(p, '\r', static_cast<std::size_t>(end - p));
       });
 }
 
-void skip_token(benchmark::State& state) {
+void field_name(benchmark::State& state) {
   run(state, std::string(static_cast<std::size_t>(state.range(0)), 'n') + ": value\r\n\r\n",
       [](const char* p, const char* end) { return skip_token(p, end); });
 }
@@ -74,21 +74,21 @@ void lines(benchmark::State& state, Search search) {
                           static_cast<std::int64_t>(kBrowserHead.size()));
 }
 
-void lines_of_abrowser(benchmark::State& state) {
+void lines_of_a_browser(benchmark::State& state) {
   lines(state, [](const char* p, const char* end) { return find_control(p, end); });
 }
 
-void lines_of_abrowser_memchr(benchmark::State& state) {
+void lines_of_a_browser_memchr(benchmark::State& state) {
   lines(state, [](const char* p, const char* end) {
     return static_cast<const char*>(std::memchr(p, '\r', static_cast<std::size_t>(end - p)));
   });
 }
 
-BENCHMARK(lines_of_abrowser);
-BENCHMARK(lines_of_abrowser_memchr);
-BENCHMARK(find_control)->ArgsProduct({{3, 15, 24, 40, 60, 120, 1024, 4096}});
-BENCHMARK(memchr)->ArgsProduct({{3, 15, 24, 40, 60, 120, 1024, 4096}});
-BENCHMARK(skip_token)->ArgsProduct({{4, 10, 15, 20, 40}});
+BENCHMARK(lines_of_a_browser);
+BENCHMARK(lines_of_a_browser_memchr);
+BENCHMARK(field_value)->ArgsProduct({{3, 15, 24, 40, 60, 120, 1024, 4096}});
+BENCHMARK(field_value_memchr)->ArgsProduct({{3, 15, 24, 40, 60, 120, 1024, 4096}});
+BENCHMARK(field_name)->ArgsProduct({{4, 10, 15, 20, 40}});
 
 /// Each implementation by itself, for the choice between them.
 [[maybe_unused]] const bool kRegistered = [] {
