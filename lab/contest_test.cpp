@@ -1,4 +1,5 @@
-// Interleaving, void runs and deadlines, with a load generator that says what the test wants: a program named wrk that is
+// Interleaving, void runs and deadlines, with a load generator that says what the test wants: a program
+// named wrk that is
 // found first in $PATH.
 #include "contest.hpp"
 
