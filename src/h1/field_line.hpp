@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/scan.hpp"
+#include "h1/usual_names.hpp"
 #include "http/byte_set.hpp"
 #include "http/request_head.hpp"
 
@@ -27,6 +28,15 @@ class LineScanner {
   /// REQUIRES: [stop - kReadableBytes, stop) can be read.
   explicit LineScanner(const char* stop) noexcept
       : stop_(stop), last_block_(stop - kReadableBytes) {}
+
+  /// The usual name that the line begins with, its colon and two more bytes behind it; or null.
+  const UsualName* usual_name(const char* line) const noexcept {
+#ifdef __SSE4_1__
+    if (line <= last_block_) [[likely]]
+      return kUsualNames.find(line);
+#endif
+    return nullptr;
+  }
 
   /// The first byte of [p, stop) that is no tchar (RFC 9110 §5.6.2). Null when it has not two bytes
   /// behind it.
@@ -60,6 +70,8 @@ class LineScanner {
       const char* const first = p + static_cast<unsigned>(std::countr_zero(hits));
       if (is_crlf(first)) [[likely]]
         return first;  // else it may be HTAB or obs-text
+    } else if (p <= last_block_) {
+      p += 16;
     }
 #endif
     const char* const text_end = base::find_control(p, stop_);
@@ -115,14 +127,24 @@ inline const char* take_field_line(const LineScanner& scanner, const char* base,
     return static_cast<std::uint16_t>(to - from);
   };
   out.name_at = place(base, line);
-  const char* const colon = scanner.token_end(line);
-  if (colon == nullptr || *colon != ':') [[unlikely]]
-    return nullptr;
-  out.name_size = place(line, colon);
+  const char* colon;
+  if (const UsualName* const usual = scanner.usual_name(line)) {
+    colon = line + usual->size;
+    out.name_size = usual->size;
+    out.name = usual->id;
+  } else {
+    colon = scanner.token_end(line);
+    if (colon == nullptr || *colon != ':') [[unlikely]]
+      return nullptr;
+    if (colon == line) [[unlikely]]
+      return nullptr;
+    out.name_size = place(line, colon);
+    out.name = http::field_name_from({line, static_cast<std::size_t>(colon - line)});
+  }
   const char* value = colon + 1;
   value += *value == ' ';
   const char* const line_end = scanner.line_end(value);
-  if (line_end == nullptr || colon == line) [[unlikely]]
+  if (line_end == nullptr) [[unlikely]]
     return nullptr;
   const char* value_end = line_end;
   // Before the CR no byte is below SP but HTAB: one comparison finds white space. Usually there is

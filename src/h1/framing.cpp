@@ -33,7 +33,8 @@ bool is_word(std::string_view text) noexcept {
 }
 
 /// RFC 9112 §6.1: the list of codings, over all lines of the field, must be exactly "chunked".
-std::expected<Framing, Status> transfer_coding_framing(const http::RequestHead& head) noexcept {
+[[gnu::noinline, gnu::cold]] std::expected<Framing, Status> transfer_coding_framing(
+    const http::RequestHead& head) noexcept {
   bool unknown = false;  // a coding that this server does not have
   bool chunked = false;  // the last coding so far is chunked
   for (const http::FieldPlace& field : head.field_places()) {
@@ -54,6 +55,21 @@ std::expected<Framing, Status> transfer_coding_framing(const http::RequestHead& 
   if (!chunked) return kInvalid;  // §6.3 item 4: the length cannot be known
   if (unknown) return std::unexpected(Status::kNotImplemented);  // §6.1
   return Framing{.kind = Framing::Kind::kChunked};
+}
+
+/// What the options in all Connection fields say: "close" wins (RFC 9112 §9.3).
+[[gnu::noinline, gnu::cold]] std::optional<bool> keep_alive_option(
+    const http::RequestHead& head) noexcept {
+  std::optional<bool> keep_alive;
+  for (const http::FieldPlace& field : head.field_places()) {
+    if (field.name != FieldName::kConnection) continue;
+    for (std::string_view list = head.value(field); !list.empty();) {
+      const std::string_view option = http::next_member(list);
+      if (is_word<"close">(option)) return false;
+      if (is_word<"keep-alive">(option)) keep_alive = true;
+    }
+  }
+  return keep_alive;
 }
 
 }  // namespace
@@ -77,22 +93,14 @@ std::expected<Framing, Status> decide_framing(const http::RequestHead& head) noe
 }
 
 bool wants_keep_alive(const http::RequestHead& head) noexcept {
-  bool keep_alive = head.version == Version::kHttp11;
-  if (!head.present.has(FieldName::kConnection)) return keep_alive;
-  for (const http::FieldPlace& field : head.field_places()) {
-    if (field.name != FieldName::kConnection) continue;
-    std::string_view list = head.value(field);
-    if (is_word<"keep-alive">(list)) [[likely]] {
-      keep_alive = true;
-      continue;
-    }
-    while (!list.empty()) {
-      const std::string_view option = http::next_member(list);
-      if (is_word<"close">(option)) return false;
-      if (is_word<"keep-alive">(option)) keep_alive = true;
-    }
+  const bool is_rule = head.version == Version::kHttp11;
+  if (!head.present.has(FieldName::kConnection)) return is_rule;
+  if (!head.repeated.has(FieldName::kConnection)) {  // one option alone is what nearly all say
+    const std::string_view options = head.find(FieldName::kConnection).value_or("");
+    if (is_word<"keep-alive">(options)) return true;
+    if (is_word<"close">(options)) return false;
   }
-  return keep_alive;
+  return keep_alive_option(head).value_or(is_rule);
 }
 
 }  // namespace leantea::h1

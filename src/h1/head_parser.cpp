@@ -233,7 +233,6 @@ HeadResult parse_field_lines(const char* section, const char* end, const Limits&
   while (next != last && line != stop && *line != '\r') {
     const char* const next_line = take_field_line(scanner, begin, line, *next);
     if (next_line == nullptr) break;
-    next->name = http::field_name_from({line, next->name_size});
     names.add(next->name);
     ++next;
     line = next_line;

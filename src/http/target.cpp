@@ -102,10 +102,10 @@ bool valid_ip_future(std::string_view text) noexcept {
 
 /// The end of the host at the front of [p, end), or null when there is no valid one. An empty host
 /// is none: http URIs do not have it (RFC 9110 §4.2.1).
-const char* skip_host(const char* p, const char* end) noexcept {
-  if (p == end) return nullptr;
-  if (*p == '[') {
-    const char* const close =
+[[gnu::noinline, gnu::cold]] const char* skip_unusual_host(const char* p,
+                                                           const char* end) noexcept {
+  if (p != end && *p == '[') {
+    const auto* const close =
         static_cast<const char*>(std::memchr(p, ']', static_cast<std::size_t>(end - p)));
     if (close == nullptr) return nullptr;
     const std::string_view literal{p + 1, static_cast<std::size_t>(close - p - 1)};
@@ -113,15 +113,23 @@ const char* skip_host(const char* p, const char* end) noexcept {
                                                                                  : nullptr;
   }
   const char* at = kUnreservedAndSubDelims.skip(p, end);
-  while (at != end && *at == '%') [[unlikely]] {
+  while (at != end && *at == '%') {
     if (!is_percent_encoding(at, end) || is_control(percent_decoded(at))) return nullptr;
     at = kUnreservedAndSubDelims.skip(at + 3, end);
   }
   return at == p ? nullptr : at;
 }
 
+/// The same, quickly for names and IPv4 addresses, which need no closer look.
+inline const char* skip_host(const char* p, const char* end) noexcept {
+  const char* const at = kUnreservedAndSubDelims.skip(p, end);
+  if (at != p && (at == end || *at == ':')) [[likely]]
+    return at;
+  return skip_unusual_host(p, end);
+}
+
 /// port = *DIGIT, with a number that a port can have. Nothing when it is not that; 0 when empty.
-std::optional<unsigned> port_number(const char* p, const char* end) noexcept {
+inline std::optional<unsigned> port_number(const char* p, const char* end) noexcept {
   unsigned number = 0;
   for (; p != end; ++p) {
     const unsigned digit = static_cast<unsigned char>(*p) - unsigned{'0'};
@@ -235,7 +243,7 @@ bool valid_query(const char* p, const char* end) noexcept {
 bool resolve_path_and_query(const char* p, const char* end, char* scratch,
                             Target& target) noexcept {
   const char* path_end = skip_plain_path(p, end);
-  if (path_end == end || *path_end == '?') [[likely]] {
+  if (path_end == end || *path_end == '?') {
     target.path = {p, static_cast<std::size_t>(path_end - p)};
   } else {
     if (*path_end != '%' && *path_end != '.') return false;
@@ -245,8 +253,7 @@ bool resolve_path_and_query(const char* p, const char* end, char* scratch,
     const std::string_view raw{p, static_cast<std::size_t>(path_end - p)};
     target.path = writer.written() == raw ? raw : writer.written();
   }
-  if (path_end == end) [[likely]]
-    return true;
+  if (path_end == end) return true;
   target.query = {path_end + 1, static_cast<std::size_t>(end - path_end - 1)};
   return valid_query(path_end + 1, end);
 }
@@ -302,28 +309,36 @@ std::expected<Target, Status> resolve_absolute_form(Method method, std::string_v
   return target;
 }
 
-}  // namespace
-
-std::expected<Target, Status> resolve_target(Method method, std::string_view raw, char* scratch,
-                                             std::size_t scratch_size, bool secured) noexcept {
-  LEANTEA_ASSERT(scratch_size >= raw.size());
-  if (method == Method::kConnect) [[unlikely]]
-    return resolve_authority_form(raw);
-  if (raw.empty()) return kInvalid;
-  if (raw.front() == '/') [[likely]] {  // origin-form, RFC 9112 §3.2.1
-    Target target;
+/// Every target but the plainest.
+[[gnu::noinline, gnu::cold]] std::expected<Target, Status> resolve_other_target(
+    Method method, std::string_view raw, char* scratch, bool secured) noexcept {
+  if (method == Method::kConnect) return resolve_authority_form(raw);
+  Target target;
+  if (raw.starts_with('/')) {  // origin-form, RFC 9112 §3.2.1
     if (!resolve_path_and_query(raw.data(), raw.data() + raw.size(), scratch, target))
       return kInvalid;
     return target;
   }
   if (raw == "*") {  // asterisk-form, RFC 9112 §3.2.4
     if (method != Method::kOptions) return kInvalid;
-    Target target;
     target.form = TargetForm::kAsterisk;
     target.path = raw;
     return target;
   }
   return resolve_absolute_form(method, raw, scratch, secured);
+}
+
+}  // namespace
+
+std::expected<Target, Status> resolve_target(Method method, std::string_view raw, char* scratch,
+                                             std::size_t scratch_size, bool secured) noexcept {
+  LEANTEA_ASSERT(scratch_size >= raw.size());
+  // An origin-form that is a path and nothing else, of characters that need no closer look.
+  const char* const end = raw.data() + raw.size();
+  if (method != Method::kConnect && raw.starts_with('/') &&
+      kPlainPathBytes.skip(raw.data(), end) == end) [[likely]]
+    return Target{.form = TargetForm::kOrigin, .authority = {}, .path = raw, .query = {}};
+  return resolve_other_target(method, raw, scratch, secured);
 }
 
 bool valid_host(std::string_view value, bool empty_allowed) noexcept {
