@@ -119,36 +119,36 @@ bool ChunkedDecoder::add_digit(char c) noexcept {
 ChunkedDecoder::State ChunkedDecoder::after_size_byte(char c) const noexcept {
   switch (state_) {
     case State::kSize:
-    case State::kExtValue:
+    case State::kValue:
     case State::kAfterQuoted:
       if (c == '\r') return State::kSizeLf;
-      if (c == ';') return State::kExtName0;
+      if (c == ';') return State::kBeforeName;
       if (is_white_space(c)) return State::kBeforeSemicolon;
-      return state_ == State::kExtValue && http::kTokenBytes.has(c) ? state_ : State::kFailed;
+      return state_ == State::kValue && http::kTokenBytes.has(c) ? state_ : State::kFailed;
     case State::kBeforeSemicolon:
       if (is_white_space(c)) return state_;
-      return c == ';' ? State::kExtName0 : State::kFailed;
-    case State::kExtName0:
+      return c == ';' ? State::kBeforeName : State::kFailed;
+    case State::kBeforeName:
       if (is_white_space(c)) return state_;
-      return http::kTokenBytes.has(c) ? State::kExtName : State::kFailed;
-    case State::kExtName:
+      return http::kTokenBytes.has(c) ? State::kName : State::kFailed;
+    case State::kName:
       if (http::kTokenBytes.has(c)) return state_;
       if (c == '\r') return State::kSizeLf;
       [[fallthrough]];
     case State::kBeforeEquals:
       if (is_white_space(c)) return State::kBeforeEquals;
-      if (c == '=') return State::kExtValue0;
-      return c == ';' ? State::kExtName0 : State::kFailed;
-    case State::kExtValue0:
+      if (c == '=') return State::kBeforeValue;
+      return c == ';' ? State::kBeforeName : State::kFailed;
+    case State::kBeforeValue:
       if (is_white_space(c)) return state_;
-      if (c == '"') return State::kExtQuoted;
-      return http::kTokenBytes.has(c) ? State::kExtValue : State::kFailed;
-    case State::kExtQuoted:
+      if (c == '"') return State::kQuoted;
+      return http::kTokenBytes.has(c) ? State::kValue : State::kFailed;
+    case State::kQuoted:
       if (c == '"') return State::kAfterQuoted;
-      if (c == '\\') return State::kExtEscaped;
+      if (c == '\\') return State::kEscaped;
       return is_text(c) ? state_ : State::kFailed;
-    case State::kExtEscaped:
-      return is_text(c) ? State::kExtQuoted : State::kFailed;
+    case State::kEscaped:
+      return is_text(c) ? State::kQuoted : State::kFailed;
     default:
       return State::kFailed;
   }

@@ -45,24 +45,25 @@ class ChunkedDecoder {
   std::uint64_t announced() const noexcept { return state_ == State::kData ? left_ : 0; }
 
  private:
+  /// What comes next. Up to kSizeLf in the order of a chunk size line (§7.1, §7.1.1).
   enum class State : std::uint8_t {
-    kSizeStart,        // before the first digit of a chunk size
-    kSize,             // behind at least one digit
-    kBeforeSemicolon,  // white space where only a further extension may follow
-    kExtName0,         // before the name of an extension
-    kExtName,
-    kBeforeEquals,  // white space behind the name of an extension
-    kExtValue0,     // before the value of an extension
-    kExtValue,
-    kExtQuoted,
-    kExtEscaped,  // behind a backslash in a quoted value
-    kAfterQuoted,
-    kSizeLf,  // behind the CR of a chunk size line
+    kSizeStart,        ///< the first digit of a chunk size
+    kSize,             ///< a digit, or what may stand behind a size
+    kBeforeSemicolon,  ///< white space that a further extension must follow
+    kBeforeName,       ///< the name of an extension, perhaps with white space in front
+    kName,             ///< the rest of it, or what may stand behind it
+    kBeforeEquals,     ///< white space behind a name
+    kBeforeValue,      ///< the value of an extension, perhaps with white space in front
+    kValue,            ///< the rest of a token, or what may stand behind it
+    kQuoted,           ///< the rest of a quoted string
+    kEscaped,          ///< what a backslash in it is for
+    kAfterQuoted,      ///< what may stand behind a quoted string
+    kSizeLf,           ///< the LF of the chunk size line
     kData,
-    kDataCr,  // behind the data of a chunk
+    kDataCr,
     kDataLf,
-    kTrailerLine,
-    kTrailerLf,  // behind the CR of a line of the trailer section
+    kTrailerLine,  ///< a line of the trailer section up to its CR
+    kTrailerLf,
     kEnd,
     kFailed,
   };
@@ -74,9 +75,11 @@ class ChunkedDecoder {
                                           std::string& trailers) noexcept;
   std::optional<Status> end_trailer_line(std::string& trailers) noexcept;
 
-  std::uint64_t left_ = 0;        ///< of the chunk; in the trailer section: its bytes so far
-  std::uint32_t line_bytes_ = 0;  ///< digits of the size, then bytes of extensions; in the trailer
-      ///< section: bytes of the unfinished line at the end of `trailers`
+  /// Of the chunk's data; in the trailer section: its bytes so far.
+  std::uint64_t left_ = 0;
+  /// Of the chunk size line: first its digits, then the bytes of its extensions. In the trailer
+  /// section: bytes of the unfinished line, which stand at the end of `trailers`.
+  std::uint32_t line_bytes_ = 0;
   State state_ = State::kSizeStart;
   Status error_ = Status::kBadRequest;
 };
