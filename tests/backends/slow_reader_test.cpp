@@ -101,6 +101,7 @@ TEST_P(SlowReader, IsResetWhenItTakesNothingForTooLong) {
   Client client = connect();
   client.receive_buffer(16 * 1024);
   client.send(get("/bytes/" + std::to_string(kPlenty)));
+  ASSERT_TRUE(eventually([&] { return stage.bytes_out > 0; }));
   EXPECT_TRUE(eventually_no_connections());
   EXPECT_FALSE(client.skip(kPlenty));
 }

@@ -21,6 +21,10 @@ void* pages(std::size_t bytes) noexcept {
   return std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
 }
 
+std::unexpected<std::string> problem(int code) {
+  return std::unexpected("cannot make receive buffers: " + error_text(code));
+}
+
 unsigned index_of(const struct io_uring_cqe& event) noexcept {
   return event.flags >> IORING_CQE_BUFFER_SHIFT;
 }
@@ -30,30 +34,36 @@ unsigned index_of(const struct io_uring_cqe& event) noexcept {
 void BufferRing::Free::operator()(void* memory) const noexcept { std::free(memory); }
 
 std::expected<void, std::string> BufferRing::open(struct io_uring& ring, const RingSizes& sizes) {
-  count_ = sizes.buffers;
-  bytes_ = sizes.buffer_bytes;
-  used_.resize(count_);
-  memory_.reset(static_cast<char*>(pages(std::size_t{count_} * bytes_)));
-  ring_.reset(static_cast<struct io_uring_buf_ring*>(pages(count_ * sizeof(struct io_uring_buf))));
-  if (!memory_ || !ring_) return std::unexpected("cannot make receive buffers: out of memory");
+  if (sizes.may_share) {
+    const int code = show(ring, sizes.shared, kPbufRingInc);
+    if (code == 0) return {};
+    if (code != EINVAL) return problem(code);  // EINVAL: this kernel does not know the flag
+  }
+  const int code = show(ring, sizes.whole, 0);
+  if (code != 0) return problem(code);
+  return {};
+}
+
+/// Makes buffers and registers them with `ring`. Zero, or the errno value.
+int BufferRing::show(struct io_uring& ring, const BufferSizes& sizes, std::uint16_t flags) {
+  sizes_ = sizes;
+  used_.assign(sizes.count, 0);
+  memory_.reset(static_cast<char*>(pages(std::size_t{sizes.count} * sizes.bytes)));
+  ring_.reset(
+      static_cast<struct io_uring_buf_ring*>(pages(sizes.count * sizeof(struct io_uring_buf))));
+  if (!memory_ || !ring_) return ENOMEM;
 
   struct io_uring_buf_reg request = {};
   request.ring_addr = reinterpret_cast<std::uintptr_t>(ring_.get());
-  request.ring_entries = count_;
+  request.ring_entries = sizes.count;
   request.bgid = kGroup;
-  request.pad = kPbufRingInc;  // called `flags` in later headers
-  int result = io_uring_register_buf_ring(&ring, &request, 0);
-  incremental_ = result == 0;
-  if (result == -EINVAL) {
-    request.pad = 0;
-    result = io_uring_register_buf_ring(&ring, &request, 0);
-  }
-  if (result != 0) {
-    return std::unexpected("cannot register receive buffers: " + error_text(-result));
+  request.pad = flags;  // called `flags` in later headers
+  if (const int result = io_uring_register_buf_ring(&ring, &request, 0); result != 0) {
+    return -result;
   }
   io_uring_buf_ring_init(ring_.get());
-  for (unsigned i = 0; i < count_; ++i) add(i);
-  return {};
+  for (unsigned i = 0; i < sizes.count; ++i) add(i);
+  return 0;
 }
 
 std::string_view BufferRing::bytes(const struct io_uring_cqe& event) const noexcept {
@@ -74,8 +84,9 @@ void BufferRing::recycle(const struct io_uring_cqe& event) noexcept {
 
 void BufferRing::add(unsigned index) noexcept {
   used_[index] = 0;
-  io_uring_buf_ring_add(ring_.get(), buffer(index), bytes_, static_cast<unsigned short>(index),
-                        io_uring_buf_ring_mask(count_), 0);
+  io_uring_buf_ring_add(ring_.get(), buffer(index), sizes_.bytes,
+                        static_cast<unsigned short>(index), io_uring_buf_ring_mask(sizes_.count),
+                        0);
   io_uring_buf_ring_advance(ring_.get(), 1);
 }
 

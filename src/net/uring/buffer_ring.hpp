@@ -40,7 +40,8 @@ class BufferRing {
   /// Gives the buffer of `event` back, where it has one and nothing more will come into it.
   void recycle(const struct io_uring_cqe& event) noexcept;
 
-  bool incremental() const noexcept { return incremental_; }
+  /// Bytes of one buffer.
+  std::size_t buffer_bytes() const noexcept { return sizes_.bytes; }
 
  private:
   struct Free {
@@ -48,16 +49,15 @@ class BufferRing {
   };
 
   char* buffer(unsigned index) const noexcept {
-    return memory_.get() + std::size_t{index} * bytes_;
+    return memory_.get() + std::size_t{index} * sizes_.bytes;
   }
+  int show(struct io_uring& ring, const BufferSizes& sizes, std::uint16_t flags);
   void add(unsigned index) noexcept;
 
-  unsigned count_ = 0;
-  unsigned bytes_ = 0;                                    ///< of each
+  BufferSizes sizes_ = {};
   std::unique_ptr<char, Free> memory_;                    ///< the buffers
   std::unique_ptr<struct io_uring_buf_ring, Free> ring_;  ///< the free ones, shared with the kernel
   std::vector<std::uint32_t> used_;                       ///< bytes of each that are taken already
-  bool incremental_ = false;
 };
 
 }  // namespace leantea::net::uring

@@ -335,7 +335,7 @@ void Loop::receive_failed(Channel& channel, int result) {
 void Loop::deliver_held(Channel& channel) {
   app::Connection& connection = channel.connection;
   while (channel.held && connection.wants_input()) {
-    const std::string_view bytes = channel.held->front(sizes_.buffer_bytes);
+    const std::string_view bytes = channel.held->front(ring_.receive_bytes());
     connection.receive(bytes);
     channel.held->drop(bytes.size());
     if (channel.held->empty()) channel.held.reset();

@@ -82,6 +82,8 @@ class Ring {
   /// What a receive brought, until recycle(). REQUIRES: completions are taken in order.
   std::string_view bytes(const Event& event) const noexcept { return buffers_.bytes(event); }
   void recycle(const Event& event) noexcept { buffers_.recycle(event); }
+  /// Bytes that one receive brings at most.
+  std::size_t receive_bytes() const noexcept { return buffers_.buffer_bytes(); }
 
   /// Any thread: makes wait() return an event for kWake, once per call or few calls.
   void wake() noexcept;

@@ -1,11 +1,20 @@
 // RingSizes: how large a ring and its receive buffers are. A plain value; tests make them tiny.
 //
-// All are powers of two. Nothing breaks when one of them is met: operations are handed over in several
+// All numbers are powers of two. Nothing breaks when one of them is met: operations are handed over in several
 // calls, completions wait in the kernel's memory, a receive without a buffer is started again at the end of
 // the turn.
 #pragma once
 
 namespace leantea::net::uring {
+
+/// The memory that a ring receives into. All of it is free between two turns, so it bounds what a turn brings,
+/// over all connections.
+struct BufferSizes {
+  /// Bytes of one buffer: what one receive brings at most.
+  unsigned bytes;
+  /// At most 32,768.
+  unsigned count;
+};
 
 struct RingSizes {
   /// Operations handed over at once. A turn has a send, and now and then a receive, for each of its requests.
@@ -13,11 +22,15 @@ struct RingSizes {
   /// Completions the kernel has room for without taking memory for each. A turn brings about 20 where the
   /// kernel bounds it (6.13), elsewhere up to one per connection.
   unsigned completions = 1024;
-  /// Bytes of a receive buffer, and so what one receive brings at most: as in the reactor.
-  unsigned buffer_bytes = 64 * 1024;
-  /// Receive buffers. All of them are free between two turns, so their memory bounds what a turn brings, over
-  /// all connections: 512 KiB, enough for 20 receives (a turn's usual bound) of 25 KiB. At most 65,536.
-  unsigned buffers = 8;
+  /// Where receives can share a buffer, each behind the last (Linux 6.12): 128 KiB are a thousand small
+  /// requests, or a turn's usual 20 receives of 6 KiB. Less would do, and more (512 KiB) is no faster;
+  /// all of it is touched in time, and so counts as memory of the connections.
+  BufferSizes shared = {.bytes = 32 * 1024, .count = 4};
+  /// Where each receive takes a whole one: as many as receives may come in one turn, each large enough for most
+  /// requests.
+  BufferSizes whole = {.bytes = 4 * 1024, .count = 256};
+  /// False: as on a kernel without shared buffers.
+  bool may_share = true;
 };
 
 }  // namespace leantea::net::uring

@@ -39,7 +39,6 @@ using std::chrono::milliseconds;
 
 // ---- A loop of any size, and its clients ----
 
-constexpr RingSizes kTiny{.submissions = 2, .completions = 4, .buffer_bytes = 512, .buffers = 2};
 constexpr auto kPatience = 20s;  // for answers, on a machine that is busy
 
 Router plain_router() {
@@ -61,7 +60,7 @@ Router plain_router() {
 /// One loop on a thread of its own, for as long as the object lives.
 class Served {
  public:
-  explicit Served(const RingSizes& sizes = {}, Limits limits = {})
+  explicit Served(const RingSizes& sizes, Limits limits = {})
       : limits_(limits), application_(plain_router(), [](std::string_view) {}), workers_(1) {
     group_.loops.push_back(std::make_unique<Loop>(shared_, group_, 0, sizes));
     auto listeners = open_listeners({"127.0.0.1:0"}, 1, {});
@@ -192,12 +191,28 @@ std::string checksum(std::string_view bytes) {
   return std::to_string(sum);
 }
 
-class UringLoop : public testing::Test {
+/// Both with receives that share buffers and, as on kernels before 6.12, without.
+class UringLoop : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     if (const auto works = uring_available(); !works) GTEST_SKIP() << works.error();
   }
+  static RingSizes usual() {
+    RingSizes sizes;
+    sizes.may_share = GetParam();
+    return sizes;
+  }
+  static RingSizes tiny() {
+    return {.submissions = 2,
+            .completions = 4,
+            .shared = {.bytes = 512, .count = 2},
+            .whole = {.bytes = 512, .count = 2},
+            .may_share = GetParam()};
+  }
 };
+
+INSTANTIATE_TEST_SUITE_P(Buffers, UringLoop, testing::Bool(),
+                         [](const auto& test) { return test.param ? "Shared" : "Whole"; });
 
 // ---- Where there is none ----
 
@@ -239,8 +254,8 @@ TEST(UringAvailable, NamesTheReasonInOneLine) {
 
 // ---- Too small ----
 
-TEST_F(UringLoop, ServesManyWithTheTiniestRing) {
-  const Served server(kTiny);
+TEST_P(UringLoop, ServesManyWithTheTiniestRing) {
+  const Served server(tiny());
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < 100; ++i) clients.push_back(std::make_unique<Client>(server));
   for (int round = 0; round < 3; ++round) {
@@ -250,8 +265,8 @@ TEST_F(UringLoop, ServesManyWithTheTiniestRing) {
   }
 }
 
-TEST_F(UringLoop, TakesContentThroughTheTiniestBuffers) {
-  const Served server(kTiny);
+TEST_P(UringLoop, TakesContentThroughTheTiniestBuffers) {
+  const Served server(tiny());
   const std::string content = varied_bytes(300'000);
   Client one(server);
   Client other(server);
@@ -261,10 +276,10 @@ TEST_F(UringLoop, TakesContentThroughTheTiniestBuffers) {
   EXPECT_EQ(other.answer(), content);
 }
 
-TEST_F(UringLoop, IsNotStarvedByOneWhoTakesAllBuffers) {
+TEST_P(UringLoop, IsNotStarvedByOneWhoTakesAllBuffers) {
   Limits limits;
   limits.body_bytes = UINT64_MAX;
-  const Served server(kTiny, limits);
+  const Served server(tiny(), limits);
   std::atomic<bool> stop{false};
   Client greedy(server);
   std::thread sender([&] {
@@ -283,8 +298,8 @@ TEST_F(UringLoop, IsNotStarvedByOneWhoTakesAllBuffers) {
   sender.join();
 }
 
-TEST_F(UringLoop, WaitsWithoutATurnWhenNothingHappens) {
-  const Served server(kTiny);
+TEST_P(UringLoop, WaitsWithoutATurnWhenNothingHappens) {
+  const Served server(tiny());
   Client client(server);
   client.send(get("/health"));
   EXPECT_EQ(client.answer(), "OK");
@@ -299,11 +314,11 @@ TEST_F(UringLoop, WaitsWithoutATurnWhenNothingHappens) {
 
 // ---- Back-pressure ----
 
-TEST_F(UringLoop, HoldsInputUntilItIsWanted) {
+TEST_P(UringLoop, HoldsInputUntilItIsWanted) {
   Limits limits;
   limits.body_buffer_bytes = 1024;
   limits.body_bytes = 4'000'000;
-  const Served server(RingSizes{}, limits);
+  const Served server(usual(), limits);
   const std::string content = varied_bytes(2'000'000);
   Client client(server);
   client.send(post("/slow", content));
@@ -314,8 +329,8 @@ TEST_F(UringLoop, HoldsInputUntilItIsWanted) {
   EXPECT_EQ(client.receive(), "");
 }
 
-TEST_F(UringLoop, HoldsInputOfManyPipelinedRequests) {
-  const Served server;
+TEST_P(UringLoop, HoldsInputOfManyPipelinedRequests) {
+  const Served server(usual());
   Client client(server);
   std::string requests;
   for (int i = 0; i < 3000; ++i) requests += post("/slow", std::to_string(i));
@@ -326,8 +341,8 @@ TEST_F(UringLoop, HoldsInputOfManyPipelinedRequests) {
   sender.join();
 }
 
-TEST_F(UringLoop, SendsMoreThanTheSocketHasRoomFor) {
-  const Served server;
+TEST_P(UringLoop, SendsMoreThanTheSocketHasRoomFor) {
+  const Served server(usual());
   Client client(server);
   for (int i = 0; i < 4; ++i) client.send(get("/large"));
   std::this_thread::sleep_for(50ms);
@@ -336,8 +351,8 @@ TEST_F(UringLoop, SendsMoreThanTheSocketHasRoomFor) {
 
 // ---- The end of a connection with operations under way ----
 
-TEST_F(UringLoop, EndsReceivesThatAreUnderWay) {
-  const Served server;
+TEST_P(UringLoop, EndsReceivesThatAreUnderWay) {
+  const Served server(usual());
   for (int i = 0; i < 200; ++i) {
     Client client(server);
     client.send(get("/health", "Connection: close\r\n"));
@@ -347,10 +362,10 @@ TEST_F(UringLoop, EndsReceivesThatAreUnderWay) {
   EXPECT_TRUE(server.comes_to(0));
 }
 
-TEST_F(UringLoop, GivesUpOnAClientThatDoesNotRead) {
+TEST_P(UringLoop, GivesUpOnAClientThatDoesNotRead) {
   Limits limits;
   limits.write_timeout = 100ms;
-  const Served server(RingSizes{}, limits);
+  const Served server(usual(), limits);
   Client client(server);
   // Enough to fill the socket and to have a receive, a send and a wait for room under way.
   for (int i = 0; i < 40; ++i) client.send(get("/large"));
@@ -358,10 +373,10 @@ TEST_F(UringLoop, GivesUpOnAClientThatDoesNotRead) {
   EXPECT_TRUE(server.comes_to(0));
 }
 
-TEST_F(UringLoop, SurvivesClientsThatVanish) {
+TEST_P(UringLoop, SurvivesClientsThatVanish) {
   Limits limits;
   limits.body_buffer_bytes = 1024;
-  const Served server(RingSizes{}, limits);
+  const Served server(usual(), limits);
   for (int i = 0; i < 60; ++i) {
     Client client(server);
     if (i % 4 == 0) client.send(get("/large"));
@@ -376,11 +391,11 @@ TEST_F(UringLoop, SurvivesClientsThatVanish) {
   EXPECT_EQ(client.answer(), "OK");
 }
 
-TEST_F(UringLoop, EndsWithConnectionsInEveryState) {
+TEST_P(UringLoop, EndsWithConnectionsInEveryState) {
   std::vector<std::unique_ptr<Client>> clients;
   Limits limits;
   limits.body_buffer_bytes = 1024;
-  Served server(RingSizes{}, limits);
+  Served server(usual(), limits);
   for (int i = 0; i < 40; ++i) {
     clients.push_back(std::make_unique<Client>(server));
     Client& client = *clients.back();
@@ -393,8 +408,8 @@ TEST_F(UringLoop, EndsWithConnectionsInEveryState) {
   EXPECT_EQ(server.connections(), 0U);
 }
 
-TEST_F(UringLoop, AcceptsAllWhoCameBeforeTheDrain) {
-  Served server;
+TEST_P(UringLoop, AcceptsAllWhoCameBeforeTheDrain) {
+  Served server(usual());
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < 50; ++i) {
     clients.push_back(std::make_unique<Client>(server));
@@ -406,10 +421,10 @@ TEST_F(UringLoop, AcceptsAllWhoCameBeforeTheDrain) {
 
 // ---- Places ----
 
-TEST_F(UringLoop, KeepsClientsWaitingWhoHaveNoPlace) {
+TEST_P(UringLoop, KeepsClientsWaitingWhoHaveNoPlace) {
   Limits limits;
   limits.connections = 2;
-  const Served server(RingSizes{}, limits);
+  const Served server(usual(), limits);
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < 6; ++i) {
     clients.push_back(std::make_unique<Client>(server));
@@ -445,9 +460,9 @@ class NoDescriptors {
   std::vector<Fd> taken_;
 };
 
-TEST_F(UringLoop, PausesAcceptingWithoutDescriptorsAndRecovers) {
+TEST_P(UringLoop, PausesAcceptingWithoutDescriptorsAndRecovers) {
   NoDescriptors descriptors;
-  const Served server;
+  const Served server(usual());
   Client before(server);
   before.send(get("/health"));
   EXPECT_EQ(before.answer(), "OK");
