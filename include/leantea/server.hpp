@@ -77,9 +77,10 @@ class Server {
   /// Connections open now.
   std::size_t connections() const noexcept;
 
-  /// Begins a graceful end and returns: no new connections, requests in flight are answered with
-  /// `Connection: close`; after `deadline` (default Limits::shutdown_timeout) stop tokens fire and the
-  /// rest is cut. Before start(): the server ends as soon as it has started.
+  /// Begins a graceful end and returns: no new connections, requests that have come are answered, the
+  /// last of a connection with `Connection: close`; one that waits for a request has half a second in
+  /// which it may still bring one. After `deadline` (default Limits::shutdown_timeout) stop tokens fire
+  /// and the rest is cut. Before start(): the server ends as soon as it has started.
   void drain(std::optional<std::chrono::milliseconds> deadline = std::nullopt);
   /// drain(0ms) and wait().
   void stop();

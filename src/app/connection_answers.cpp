@@ -64,7 +64,9 @@ void Connection::answer(Response&& response, Method method, Version version, boo
 }
 
 bool Connection::closes_after(const Exchange& exchange) const noexcept {
-  if (!exchange.keep_alive() || engine_.draining()) return true;
+  if (!exchange.keep_alive()) return true;
+  // While the server drains, the last request that has come is the last one.
+  if (engine_.draining() && exchange.next == nullptr && stash_ == nullptr) return true;
   if (receiving_ != &exchange || exchange.content_complete()) return false;
   // The content was not asked for, or not all of it. A client that waits for 100 may or may not send it
   // now, so where the next request begins cannot be known (RFC 9110 §10.1.1); other content is read and

@@ -33,6 +33,11 @@ Expectation expectation_of(const http::RequestHead& head) noexcept {
   return Expectation::kContinue;
 }
 
+/// No byte has come behind this request, as far as can be told before its content is read.
+bool nothing_behind(const h1::Framing& framing, std::string_view in) noexcept {
+  return framing.kind != h1::Framing::Kind::kChunked && in.size() <= framing.length;
+}
+
 /// OPTIONS for the server as a whole (RFC 9110 §9.3.7).
 constexpr MethodSet kServerMethods =
     1u << static_cast<unsigned>(Method::kGet) | 1u << static_cast<unsigned>(Method::kHead) |
@@ -143,6 +148,9 @@ void Connection::dispatch(const http::RequestHead& head, std::string_view& in) {
   facts.framing = *framing;
   facts.keep_alive = h1::wants_keep_alive(head) && (limits.requests_per_connection == 0 ||
                                                     served_ < limits.requests_per_connection);
+  // While the server drains, the last request that has come is the last one.
+  if (engine_.draining() && nothing_behind(*framing, in)) [[unlikely]]
+    facts.keep_alive = false;
 
   const Expectation expectation = expectation_of(head);
   facts.expects_continue = expectation == Expectation::kContinue &&
@@ -245,8 +253,7 @@ void Connection::respond(const http::RequestHead& head, Request& request, const 
                          Response&& response) {
   if (front_ == nullptr && facts.framing.kind == h1::Framing::Kind::kNone && !response.streamed()) {
     replace_broken(request, response);
-    answer(std::move(response), request.method_, request.version_,
-           !facts.keep_alive || engine_.draining());
+    answer(std::move(response), request.method_, request.version_, !facts.keep_alive);
     since_ = now();
     return;
   }

@@ -11,8 +11,9 @@ namespace leantea::app {
 
 namespace {
 
-// While a server drains, a connection that was just accepted may still bring a request that its client
-// has already sent: this long.
+// While a server drains, a connection that waits for a request may still bring one, as its client has sent
+// it already, or will before it sees the end: this long. Under load every connection is between two requests
+// when the drain begins, and closing them all at once would reset that many requests away.
 constexpr base::Millis kDrainGrace = 500;
 
 base::Millis after(base::Millis since, Limits::milliseconds timeout, base::Millis never) noexcept {
@@ -30,7 +31,9 @@ base::Millis Connection::head_due() const noexcept {
 }
 
 base::Millis Connection::idle_due() const noexcept {
-  return served_ != 0 && idle() ? after(since_, engine_.limits().idle_timeout, kNever) : kNever;
+  if (served_ == 0 || !idle()) return kNever;
+  const base::Millis end = after(since_, engine_.limits().idle_timeout, kNever);
+  return engine_.draining() ? std::min(end, since_ + kDrainGrace) : end;
 }
 
 base::Millis Connection::write_due() const noexcept {
@@ -63,8 +66,6 @@ void Connection::rearm() noexcept {
   // request that is answered at once comes here twice.)
   if (quiet() && is_set() && due <= engine_.quiet_due()) [[likely]]
     return;
-  // While the server drains, a connection ends when there is nothing left to answer.
-  if (engine_.draining() && served_ != 0 && idle()) closing_ = Closing::kFlush;
   if (finished()) return;
   const base::Millis first = next_due();
   // A node that is set for an earlier time is left: when it fires, the time is looked at again.
@@ -104,7 +105,7 @@ void Connection::on_time() {
 }
 
 void Connection::begin_drain() {
-  if (served_ == 0 && idle()) since_ = now();  // see kDrainGrace
+  if (idle()) since_ = now();  // see kDrainGrace
   rearm();
   engine_.touch(*this);
 }

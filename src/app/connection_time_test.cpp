@@ -7,6 +7,7 @@ namespace leantea {
 namespace {
 
 using test::bench_app;
+using test::take_answers;
 using test::Wire;
 using namespace std::chrono_literals;
 
@@ -110,28 +111,65 @@ TEST(ConnectionTime, LetsAHandlerTakeItsTimeUpToABound) {
   EXPECT_EQ(wire.state(), "open");
 }
 
-TEST(ConnectionTime, DrainsIdleConnectionsAtOnceAndOthersWithTheirAnswer) {
+TEST(ConnectionTime, DrainsIdleConnectionsAfterAGraceAndOthersWithTheirAnswer) {
   Router app = bench_app();
   app.get("/slow", [](Request&) -> Task<Response> {
     co_await sleep(2s);
     co_return Response::text("slept");
   });
   app::SocketlessServer server(std::move(app), limits());
-  app::SocketlessConnection idle(server), busy(server), fresh(server);
+  app::SocketlessConnection idle(server), busy(server), fresh(server), asking(server);
   idle.receive(kHealth);
+  asking.receive(kHealth);
+  EXPECT_EQ(asking.take_sent().find("Connection: close"), std::string::npos);
   busy.receive("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n");
   server.engine().begin_drain(server.engine().now().mono + 10'000);
-  for (auto* c : {&idle, &busy, &fresh}) c->drive();
-  EXPECT_TRUE(idle.closed());
-  EXPECT_FALSE(busy.closed());
-  EXPECT_FALSE(fresh.closed());
+  for (auto* c : {&idle, &busy, &fresh, &asking}) {
+    c->drive();
+    EXPECT_FALSE(c->closed());
+  }
+  asking.receive(kHealth);  // was on its way
+  EXPECT_NE(asking.take_sent().find("Connection: close"), std::string::npos);
+  EXPECT_TRUE(asking.closed());
   fresh.receive(kHealth);
   EXPECT_NE(fresh.take_sent().find("Connection: close"), std::string::npos);
   EXPECT_TRUE(fresh.closed());
-  busy.elapse(2100ms);
+  idle.elapse(490ms);
+  EXPECT_FALSE(idle.closed());
+  idle.elapse(20ms);
+  EXPECT_TRUE(idle.closed());
+  busy.elapse(1600ms);
   EXPECT_NE(busy.take_sent().find("Connection: close"), std::string::npos);
   EXPECT_TRUE(busy.closed());
   EXPECT_TRUE(server.engine().finished());
+}
+
+TEST(ConnectionTime, DrainsWhatWasPipelinedToItsLastRequest) {
+  Router app = bench_app();
+  app.get("/slow", [](Request&) -> Task<Response> {
+    co_await sleep(1s);
+    co_return Response::text("slept");
+  });
+  const std::string slow = "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n";
+  const std::string echo =
+      "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
+  const std::string health(kHealth);
+  app::SocketlessServer server(std::move(app), limits());
+  app::SocketlessConnection begun(server), fast(server), split(server);
+  begun.receive(slow + health + slow);
+  split.receive(health + health.substr(0, 10));
+  server.engine().begin_drain(server.engine().now().mono + 10'000);
+  fast.receive(health + echo + health);
+  split.receive(health.substr(10));
+  for (auto* c : {&begun, &fast, &split}) c->elapse(2100ms);
+  const std::pair<app::SocketlessConnection*, std::size_t> connections[] = {
+      {&begun, 3}, {&fast, 3}, {&split, 2}};
+  for (const auto& [connection, requests] : connections) {
+    EXPECT_TRUE(connection->closed());
+    std::string sent = connection->take_sent();
+    EXPECT_EQ(take_answers(sent).size(), requests);
+    EXPECT_EQ(sent, "");
+  }
 }
 
 TEST(ConnectionTime, CutsWhatIsLeftAtTheDrainsDeadline) {

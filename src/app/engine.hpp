@@ -95,7 +95,8 @@ class Engine {
   /// A complete 503 answer with `Connection: close`. Valid until the next set_now().
   std::string_view refusal() noexcept;
 
-  /// Begins a drain: idle connections finish, others get `Connection: close` with their next answer.
+  /// Begins a drain: what has come is answered, the last of it with `Connection: close`; connections that
+  /// wait for a request finish after a short grace in which they may still bring one.
   /// At `deadline` stop tokens fire and what is left is cut. A later call may bring it forward.
   void begin_drain(base::Millis deadline);
   bool draining() const noexcept { return draining_; }

@@ -1,6 +1,9 @@
 // Clients that end their connection early, in all the ways there are.
 
+#include <random>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "backend_test.hpp"
 
@@ -140,6 +143,54 @@ TEST_P(Vanishing, ConnectionsThatLeaveInTheListenQueue) {
   for (int i = 0; i < 200; ++i) connect().reset();
   EXPECT_EQ(connect().ask(get("/health")), "200 OK");
   EXPECT_TRUE(eventually_no_connections());
+}
+
+/// What a client was about to do when it vanished: a head cut anywhere, bodies that break off, handlers that
+/// wait and that are out with a worker, answers too long for the socket, and several at once.
+const std::vector<std::string>& unfinished_business() {
+  static const std::vector<std::string> business = {
+      "GET /health HTTP/1.1\r\nHo",
+      get("/health") + get("/health") + get("/he"),
+      get("/hold"),
+      get("/hold-offloaded"),
+      get("/offload/2") + get("/hold") + get("/count"),
+      get("/bytes/1000000"),
+      get("/offload/1") + get("/bytes/1000000"),
+      post_head("/echo", 100'000) + "some",
+      post_head("/size", 100'000) + std::string(50'000, 's'),
+      chunked_post_head("/size") + chunk("some"),
+      post_head("/gate", 100'000) + std::string(70'000, 'g'),
+      post_head("/echo", 10, "Expect: 100-continue\r\n"),
+  };
+  return business;
+}
+
+/// Begins something and vanishes, one way or another.
+void come_and_vanish(Client client, std::mt19937& dice) {
+  const std::vector<std::string>& business = unfinished_business();
+  client.send_what_fits(business[dice() % business.size()]);
+  if (dice() % 2 == 0) std::this_thread::sleep_for(std::chrono::microseconds(dice() % 3000));
+  if (dice() % 4 == 0) client.send_what_fits(business[dice() % business.size()]);
+  if (dice() % 3 == 0) client.read_some(1000);
+  if (dice() % 4 == 0) client.shut_down();
+  if (dice() % 2 == 0) return client.reset();
+  client.close();
+}
+
+TEST_P(Vanishing, ConnectionsInTheMidstOfAnything) {
+  options.threads = 2;
+  options.workers = 4;
+  serve();
+  const auto load = [&](unsigned seed) {
+    std::mt19937 dice(seed);
+    for (int i = 0; i < 150; ++i) come_and_vanish(connect(), dice);
+  };
+  std::vector<std::thread> clients;
+  for (unsigned seed = 1; seed <= 4; ++seed) clients.emplace_back(load, seed);
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(connect().ask(get("/health")), "200 OK");
+  EXPECT_TRUE(eventually_no_connections());
+  EXPECT_TRUE(eventually([&] { return stage.left == stage.entered; }));
 }
 
 }  // namespace
