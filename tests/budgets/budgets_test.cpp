@@ -6,8 +6,8 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <rapidjson/document.h>
 
+#include "budgets/figures.hpp"
 #include "budgets/table.hpp"
 #include "support/live_bytes.hpp"
 #include "support/wire.hpp"
@@ -82,7 +82,7 @@ TEST_F(Budgets, NothingIsCopiedTwice) {
 /// a tool is missing.
 class ReleaseBudgets : public ::testing::Test {
  protected:
-  static rapidjson::Document lab(const std::string& arguments) {
+  static Figures lab(const std::string& arguments) {
     const char* const folder = std::getenv("LEANTEA_RELEASE_BIN");
     const std::string command =
         std::string(folder) + "/leantea-lab " + arguments + " --json - 2>/dev/null";
@@ -92,9 +92,10 @@ class ReleaseBudgets : public ::testing::Test {
     std::array<char, 4096> buffer;
     while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe.get()))
       text.append(buffer.data(), got);
-    rapidjson::Document figures;
-    figures.Parse(text.c_str() + std::min(text.find('{'), text.size()));
-    return figures;
+    return Figures::from_json(text.substr(std::min(text.find('{'), text.size())));
+  }
+  static std::string at(int server, std::string_view figure) {
+    return "servers/" + std::to_string(server) + "/" + std::string(figure);
   }
   static bool has(const char* tool) {
     return std::system((std::string("command -v ") + tool + " >/dev/null 2>&1").c_str()) == 0;
@@ -107,13 +108,11 @@ class ReleaseBudgets : public ::testing::Test {
 
 TEST_F(ReleaseBudgets, SystemCallsPerRequest) {
   if (!has("strace")) GTEST_SKIP() << "strace is missing: apt-get install strace";
-  const rapidjson::Document figures = lab("syscalls");
-  ASSERT_FALSE(figures.HasParseError()) << "leantea-lab syscalls gave no figures";
-  for (const auto& row : figures["servers"].GetArray()) {
+  const Figures figures = lab("syscalls");
+  ASSERT_FALSE(figures.empty()) << "leantea-lab syscalls gave no figures";
+  for (int row = 0; figures.has(at(row, "connections")); ++row) {
     double receives = 0, sends = 0, controls = 0, others = 0;
-    for (const auto& call : row["calls_per_request"].GetObject()) {
-      const std::string_view name(call.name.GetString(), call.name.GetStringLength());
-      const double count = call.value.GetDouble();
+    for (const auto& [name, count] : figures.members(at(row, "calls_per_request"))) {
       if (name.starts_with("recv") || name == "read")
         receives += count;
       else if (name.starts_with("send") || name == "write")
@@ -132,20 +131,19 @@ TEST_F(ReleaseBudgets, SystemCallsPerRequest) {
 
 TEST_F(ReleaseBudgets, InstructionsPerRequest) {
   if (!has("valgrind")) GTEST_SKIP() << "valgrind is missing: apt-get install valgrind";
-  const rapidjson::Document figures = lab("instructions --requests 2000");
-  ASSERT_FALSE(figures.HasParseError()) << "leantea-lab instructions gave no figures";
-  for (const auto& row : figures["servers"].GetArray())
-    expect_within(std::string("instructions per ") + row["route"].GetString(),
-                  row["instructions_per_request"].GetDouble());
+  const Figures figures = lab("instructions --requests 2000");
+  ASSERT_FALSE(figures.empty()) << "leantea-lab instructions gave no figures";
+  for (int row = 0; figures.has(at(row, "instructions_per_request")); ++row)
+    expect_within("instructions per " + figures.text(at(row, "route")),
+                  figures.number(at(row, "instructions_per_request")));
 }
 
 TEST_F(ReleaseBudgets, MemoryPerIdleConnection) {
-  const rapidjson::Document figures = lab("idle-memory --servers ours --connections 4000");
-  ASSERT_FALSE(figures.HasParseError()) << "leantea-lab idle-memory gave no figures";
-  const auto& row = figures["servers"][0];
+  const Figures figures = lab("idle-memory --servers ours --connections 4000");
+  ASSERT_FALSE(figures.empty()) << "leantea-lab idle-memory gave no figures";
   expect_within("bytes per idle connection",
-                row["anonymous_bytes_per_connection"].GetDouble());
-  expect_within("resident bytes at start", row["started"]["resident"].GetDouble());
+                figures.number(at(0, "anonymous_bytes_per_connection")));
+  expect_within("resident bytes at start", figures.number(at(0, "started/resident")));
 }
 
 }  // namespace
