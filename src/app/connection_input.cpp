@@ -300,10 +300,12 @@ void Connection::take_body(std::string_view& in) {
   Exchange& exchange = *receiving_;
   const h1::DecodeStep step =
       exchange.body_reader().next(in, engine_.limits(), exchange.trailers());
+  // A chunk that is too large is refused as soon as its size is there, as a Content-Length is.
+  if (step.kind != h1::DecodeStep::Kind::kError &&
+      exchange.content_too_large(step.content.size() + exchange.body_reader().announced()))
+    return fail_content(Status::kContentTooLarge);
   switch (step.kind) {
     case h1::DecodeStep::Kind::kContent:
-      if (exchange.content_too_large(step.content.size()))
-        return fail_content(Status::kContentTooLarge);
       exchange.add_content(step.content);
       if (!exchange.body_reader().chunked() && exchange.body_reader().left() == 0) content_ended();
       return;

@@ -95,7 +95,7 @@ base::Millis Exchange::now() const noexcept { return engine_.now().mono; }
 
 // ---- The content of the request ----
 
-bool Exchange::content_too_large(std::size_t more) const noexcept {
+bool Exchange::content_too_large(std::uint64_t more) const noexcept {
   const std::uint64_t bound = use_ == ContentUse::kDrop
                                   ? std::uint64_t{engine_.limits().unread_body_bytes}
                                   : facts_.body_limit;

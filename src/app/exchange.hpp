@@ -63,7 +63,7 @@ class Exchange {
   std::string& trailers() noexcept { return trailers_; }
   ContentUse content_use() const noexcept { return use_; }
   /// Content beyond what the limits allow: 413.
-  bool content_too_large(std::size_t more) const noexcept;
+  bool content_too_large(std::uint64_t more) const noexcept;
   /// Takes content in. Resumes a handler that waits for it.
   void add_content(std::string_view bytes);
   /// Where content may be received without a copy; empty when that does not pay.

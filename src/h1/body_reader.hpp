@@ -34,6 +34,8 @@ class BodyReader {
     return {.kind = DecodeStep::Kind::kContent, .content = content};
   }
 
+  /// Bytes that the present chunk still has to bring.
+  std::uint64_t announced() const noexcept { return chunked() ? decoder_.announced() : 0; }
   bool chunked() const noexcept { return kind_ == Framing::Kind::kChunked; }
   /// Bytes of content still to come, where the framing tells. REQUIRES: !chunked().
   std::uint64_t left() const noexcept { return left_; }
