@@ -112,6 +112,7 @@ TEST_P(Drain, AnswersAllThatWasPipelined) {
   client.send(get("/hold") + get("/count") + get("/hold"));
   ASSERT_TRUE(eventually([&] { return stage.entered == 2; }));
   server->drain();
+  EXPECT_TRUE(client.quiet_for(50ms));
   stage.open = true;
   EXPECT_EQ(client.answers(3), "200 held, 200 OK, 200 held");
   EXPECT_TRUE(client.has("Connection: close"));
