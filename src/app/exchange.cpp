@@ -112,17 +112,29 @@ void Exchange::add_content(std::string_view bytes) {
     content_size_ += bytes.size();
     return;
   }
-  const std::size_t wanted = content_size_ + bytes.size();
-  if (wanted > content_.capacity()) {
-    // What is known to come is taken in one piece, but only once the client has shown that it sends.
-    const bool known =
-        !body_reader_.chunked() && wanted >= kDirectBytes && use_ == ContentUse::kCollect;
-    content_.reserve(known ? content_size_ + bytes.size() + body_reader_.left() : wanted * 2);
-  }
+  if (content_size_ + bytes.size() > content_.capacity()) grow_content(bytes.size());
   content_.resize(content_size_);
   content_.append(bytes);
   content_size_ = content_.size();
   resume_if(Wait::kChunk);
+}
+
+/// Makes room for `more` bytes behind the content. By doubling, but for no more than may come: the bound of a
+/// connection's memory counts on it. (A string that is asked to reserve more doubles its capacity.)
+void Exchange::grow_content(std::size_t more) {
+  const std::size_t wanted = content_size_ + more;
+  std::uint64_t most = facts_.body_limit;
+  if (use_ == ContentUse::kStream)
+    most = std::min<std::uint64_t>(most, engine_.limits().body_buffer_bytes);
+  std::size_t room =
+      std::max(wanted, static_cast<std::size_t>(std::min<std::uint64_t>(wanted * 2, most)));
+  // What is known to come is taken in one piece, but only once the client has shown that it sends.
+  if (!body_reader_.chunked() && wanted >= kDirectBytes && use_ == ContentUse::kCollect)
+    room = wanted + static_cast<std::size_t>(body_reader_.left());
+  std::string larger;
+  larger.reserve(room);
+  larger.append(content_, 0, content_size_);
+  content_ = std::move(larger);
 }
 
 std::span<char> Exchange::content_space() {

@@ -176,6 +176,7 @@ class Exchange {
   };
 
   void copy_head(const http::RequestHead& head, const Request& request);
+  void grow_content(std::size_t more);
   void start_handler();
   void ask_for_content();
   void hold_back(std::string interim);

@@ -38,18 +38,21 @@ std::uint64_t head_bytes(const Limits& l) noexcept {
 
 std::size_t Limits::connection_bound() const noexcept {
   // What one request may hold: a copy of its head while its handler waits, where the fields are,
-  // its content collected or waiting to be streamed, and its trailers. A trailer line gains at most
-  // the space behind its colon (a fourth of the shortest line); strings grow by doubling.
+  // its content collected or waiting to be streamed with the part that its handler was shown (each may pass
+  // its bound by one receive), and its trailers. A trailer line gains at most the space behind its colon (a
+  // fourth of the shortest line); strings grow by doubling, content not beyond its bound.
   const std::uint64_t trailers = 2 * (trailer_bytes + trailer_bytes / 4ull);
   const Sum request = Sum{}
                           .add(head_bytes(*this))
                           .add(std::uint64_t{header_count} * sizeof(http::FieldPlace))
                           .add(body_bytes)
                           .add(body_buffer_bytes)
+                          .add(kReadAheadBytes)
                           .add(trailers);
   const Sum connection = Sum{}
                              .add(request.total())
                              .times(requests_in_progress)
+                             .add(body_bytes)  // while the content that comes grows: what it was
                              .add(head_bytes(*this))  // the head that is still incomplete
                              .add(kReadAheadBytes)
                              .add(output_bytes);

@@ -38,6 +38,7 @@ TEST(Limits, BoundAConnectionByTheirSum) {
   const Limits limits;
   const std::size_t bound = limits.connection_bound();
   EXPECT_GT(bound, limits.requests_in_progress * (limits.body_bytes + limits.header_bytes));
+  EXPECT_LT(bound, (limits.requests_in_progress + 4) * limits.body_bytes + 2 * 1024 * 1024);
   const auto grows = [bound](const Limits& larger) { return larger.connection_bound() > bound; };
   EXPECT_TRUE(grows({.target_bytes = 8193}));
   EXPECT_TRUE(grows({.header_bytes = 16385}));
