@@ -165,6 +165,28 @@ TEST(Connection, RefusesABodyOverTheLimit) {
   }
 }
 
+TEST(Connection, GivesARouteABodyLimitOfItsOwn) {
+  const auto routes = [] {
+    Router app;
+    const auto echo = [](Request& r) { return Response::bytes(r.take_body()); };
+    app.post("/small", echo).limits({.body_bytes = 4});
+    app.post("/large", echo).limits({.body_bytes = 6});
+    return app;
+  };
+  Limits limits;
+  limits.body_bytes = 5;
+  const auto post = [](std::string_view path, std::string_view body) {
+    return "POST " + std::string(path) +
+           " HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+           std::string(body);
+  };
+  EXPECT_EQ(
+      outcome_at_every_split(post("/large", "abcdef") + post("/small", "abcd"), routes, {}, limits),
+      "200 abcdef, 200 abcd / open");
+  EXPECT_EQ(outcome_at_every_split(post("/small", "abcde"), routes, {}, limits),
+            "413 Content Too Large / open");  // what little comes is dropped
+}
+
 // RFC 9112 §9.6: a client that has shut down its sending side still reads.
 TEST(Connection, AnswersAHalfClosedClient) {
   Wire wire(bench_app());

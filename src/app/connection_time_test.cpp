@@ -68,6 +68,16 @@ TEST(ConnectionTime, AnswersA408ToABodyThatTrickles) {
   EXPECT_EQ(wire.answers(), "408 Request Timeout");
 }
 
+TEST(ConnectionTime, GivesARouteABodyTimeoutOfItsOwn) {
+  Router app;
+  app.post("/slow", [](Request& r) { return Response::bytes(r.take_body()); })
+      .limits({.body_timeout = 10s});
+  Wire wire(std::move(app), limits());
+  wire.receive("POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n");
+  EXPECT_EQ(wire.elapse(9900ms).answers(), "");
+  EXPECT_EQ(wire.elapse(200ms).answers(), "408 Request Timeout");
+}
+
 TEST(ConnectionTime, ResetsAClientThatDoesNotRead) {
   Wire wire(bench_app(), limits());
   wire.connection().set_window(10);
