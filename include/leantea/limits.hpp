@@ -53,7 +53,7 @@ struct Limits {
   std::uint32_t connections = 100'000;
   bool refuse_above_connections = false;
 
-  // ---- timeouts; zero turns one off ----
+  // ---- timeouts; zero turns one off. Counted in whole milliseconds: one may pass up to one early ----
   /// From the first byte of a head to its last (and from accept to the first byte). Then: 408, close.
   milliseconds head_timeout{10'000};
   /// Between two reads of a body that is asked for. Then: 408, close.

@@ -38,6 +38,9 @@ inline constexpr bool kSanitized = false;
 inline constexpr bool kSanitized = false;
 #endif
 
+/// Loops count whole milliseconds, so what is due may come up to one early.
+inline constexpr std::chrono::milliseconds kTick = 1ms;
+
 /// What handlers tell the test, and the test tells handlers. Any thread.
 struct Stage {
   std::atomic<int> entered{0};              ///< handlers that began
