@@ -155,7 +155,8 @@ void ConnectionThread::wait_in_poll(Channel& channel) {
     // poll() calls a socket that is shut for receiving readable for ever. Input is looked for instead; it
     // is not for long.
     if (!channel.write_blocked) watched[0].fd = -1;
-    wait_ms = wait_ms < 0 ? kLookMs : std::min(wait_ms, kLookMs);
+    const int look_ms = channel.connection.in_progress() == 0 ? kLookAtRestMs : kLookMs;
+    wait_ms = wait_ms < 0 ? look_ms : std::min(wait_ms, look_ms);
   }
   if (channel.connection.wants_output() && !channel.write_blocked) wait_ms = 0;
   ::poll(watched, 2, wait_ms);
