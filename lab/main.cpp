@@ -18,6 +18,7 @@
 #include "paced.hpp"
 #include "process.hpp"
 #include "profile.hpp"
+#include "spread.hpp"
 #include "syscalls.hpp"
 #include "targets.hpp"
 
@@ -151,6 +152,20 @@ void add_paced(CLI::App& app, PacedOptions& options, Action& action) {
   command->callback([&options, &action] { action = [&options] { return paced(options); }; });
 }
 
+void add_spread(CLI::App& app, SpreadOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand("spread", "how evenly loops share the connections");
+  add_targets(*command, options.targets);
+  add_workers(*command, options.targets);
+  command->add_option("--connections", options.connections, "opened at once")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  command->add_option("--rounds", options.rounds, "servers of each kind, started anew")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  add_json(*command, options.json);
+  command->callback([&options, &action] { action = [&options] { return spread(options); }; });
+}
+
 void add_profile(CLI::App& app, ProfileOptions& options, std::vector<Traffic>& traffic,
                  Action& action) {
   CLI::App* command =
@@ -188,6 +203,7 @@ int run(int argc, char** argv) {
   InstructionsOptions instructions_options;
   IdleMemoryOptions idle_memory_options;
   PacedOptions paced_options;
+  SpreadOptions spread_options;
   ProfileOptions profile_options;
   std::vector<Traffic> profile_traffic;
   add_bench(app, bench_options, action);
@@ -195,6 +211,7 @@ int run(int argc, char** argv) {
   add_instructions(app, instructions_options, action);
   add_idle_memory(app, idle_memory_options, action);
   add_paced(app, paced_options, action);
+  add_spread(app, spread_options, action);
   add_profile(app, profile_options, profile_traffic, action);
   try {
     app.parse(argc, argv);

@@ -14,25 +14,71 @@ namespace {
 
 BACKEND_SUITE(Loops);
 
-TEST_P(Loops, ShareTheConnections) {
-  constexpr unsigned kLoops = 4;
-  std::mutex mutex;
-  std::map<std::thread::id, int> answered_by;
-  app.get("/who", [&](const Request&) {
-    const std::lock_guard lock(mutex);
-    ++answered_by[std::this_thread::get_id()];
+/// Which threads answer, and how often.
+class Answerers {
+ public:
+  Response operator()(const Request&) {
+    const std::lock_guard lock(mutex_);
+    ++answers_[std::this_thread::get_id()];
     return Response::text("me");
-  });
-  options.threads = kLoops;
+  }
+  std::vector<int> counts() {
+    const std::lock_guard lock(mutex_);
+    std::vector<int> counts;
+    for (const auto& [thread, count] : answers_) counts.push_back(count);
+    return counts;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::thread::id, int> answers_;
+};
+
+/// A hash of the kernel's chooses the listener, evenly only on average: 128 connections over two loops with a
+/// standard deviation of 5.7 each. Loops give away what they have too much of.
+TEST_P(Loops, ShareTheConnectionsWithinATenth) {
+  if (!has_loops()) GTEST_SKIP() << "a thread for each connection, whoever accepted it";
+  Answerers answerers;
+  app.get("/who", [&](const Request& request) { return answerers(request); });
+  options.threads = 2;
+  serve();
+  std::vector<Client> clients = connect(128);
+  for (Client& client : clients) EXPECT_EQ(client.ask(get("/who")), "200 me");
+  const std::vector<int> counts = answerers.counts();
+  ASSERT_EQ(counts.size(), 2U);
+  EXPECT_NEAR(counts[0], 64, 6);
+}
+
+TEST_P(Loops, ShareTheConnectionsOfABurstAmongMany) {
+  if (!has_loops()) GTEST_SKIP() << "a thread for each connection, whoever accepted it";
+  Answerers answerers;
+  app.get("/who", [&](const Request& request) { return answerers(request); });
+  options.threads = 4;
   serve();
   std::vector<Client> clients = connect(400);
-  for (Client& client : clients) EXPECT_EQ(client.ask(get("/who")), "200 me");
+  for (Client& client : clients) client.send(get("/who"));
+  for (Client& client : clients) EXPECT_EQ(client.answer(), "200 me");
+  const std::vector<int> counts = answerers.counts();
+  ASSERT_EQ(counts.size(), 4U);
+  for (const int count : counts) EXPECT_NEAR(count, 100, 10);
+}
 
-  server->stop();
-  ASSERT_GE(answered_by.size(), kLoops);
-  if (!has_loops()) return;  // a thread for each connection, whoever accepted it
-  for (const auto& [thread, count] : answered_by)
-    EXPECT_GT(count, 400 / static_cast<int>(kLoops) / 2);
+TEST_P(Loops, ShareAgainWhenConnectionsHaveClosed) {
+  if (!has_loops()) GTEST_SKIP() << "a thread for each connection, whoever accepted it";
+  Answerers answerers;
+  app.get("/who", [&](const Request& request) { return answerers(request); });
+  options.threads = 2;
+  serve();
+  std::vector<Client> clients;
+  for (int round = 0; round < 4; ++round) {
+    clients.clear();
+    ASSERT_TRUE(eventually_no_connections());
+    clients = connect(128);
+    for (Client& client : clients) EXPECT_EQ(client.ask(get("/who")), "200 me");
+  }
+  const std::vector<int> counts = answerers.counts();
+  ASSERT_EQ(counts.size(), 2U);
+  EXPECT_NEAR(counts[0], 4 * 64, 4 * 6);
 }
 
 TEST_P(Loops, OffloadAndComeBackToTheirOwn) {

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -132,10 +133,18 @@ std::string chunk(std::string_view bytes) {
 
 Client::Client(std::uint16_t port) : Client("127.0.0.1:" + std::to_string(port)) {}
 
-Client::Client(std::string_view address) {
+Client::Client(std::uint16_t port, int segment) {
+  connect_to("127.0.0.1:" + std::to_string(port), segment);
+}
+
+Client::Client(std::string_view address) { connect_to(address, 0); }
+
+/// `segment`: the largest, 0 for the usual size.
+void Client::connect_to(std::string_view address, int segment) {
   const Address to = parse(address);
   fd_ = socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd_ < 0) return;
+  if (segment > 0) setsockopt(fd_, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof segment);
   if (::connect(fd_, reinterpret_cast<const sockaddr*>(&to.storage), to.length) != 0) close();
 }
 

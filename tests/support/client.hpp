@@ -40,6 +40,9 @@ class Client {
  public:
   /// Connects to 127.0.0.1.
   explicit Client(std::uint16_t port);
+  /// The same with segments of at most `segment` bytes. Without it a client with a small receive buffer waits
+  /// for the delayed acknowledgement of each piece, as the loopback's segments are larger than the buffer.
+  Client(std::uint16_t port, int segment);
   /// Connects to an address as Server::addresses() shows it: "127.0.0.1:80", "[::1]:80", "unix:/path".
   explicit Client(std::string_view address);
   Client(Client&& other) noexcept;
@@ -86,6 +89,8 @@ class Client {
   void receive_buffer(int bytes);
 
  private:
+  void connect_to(std::string_view address, int segment);
+
   enum class Got : std::uint8_t { kBytes, kEnd, kReset, kNothing };
   Got receive_more(std::chrono::milliseconds patience = kPatience);
   static std::string to_text(Got got);
