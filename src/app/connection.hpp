@@ -92,6 +92,12 @@ class Connection : private base::TimerNode {  // the node of its one deadline
   /// True when the peer did not take its answer in time, so that nothing more can be delivered.
   bool reset_on_close() const noexcept { return reset_; }
 
+  /// Nothing waits but, perhaps, output for the client: once that is sent there is nothing to do.
+  bool quiet() const noexcept {
+    return front_ == nullptr && stash_ == nullptr && receiving_ == nullptr &&
+           closing_ == Closing::kNo && !peer_ended_;
+  }
+
   /// Requests that are read and not answered in full.
   std::uint32_t in_progress() const noexcept { return in_progress_; }
   /// A handler of this connection is out on a worker thread.
@@ -174,11 +180,6 @@ class Connection : private base::TimerNode {  // the node of its one deadline
   void cut();
   base::Millis now() const noexcept;
   bool idle() const noexcept;
-  /// Nothing waits but, perhaps, output for the client.
-  bool quiet() const noexcept {
-    return front_ == nullptr && stash_ == nullptr && receiving_ == nullptr &&
-           closing_ == Closing::kNo && !peer_ended_;
-  }
 
   // By age of use: the first cache lines are all that a small request touches.
   Engine& engine_;

@@ -54,8 +54,9 @@ class Ring {
   /// Starts receiving into the shared buffers: many completions, see bytes().
   void receive(int fd, Tag tag) noexcept;
   /// Sends what the kernel has room for now. The bytes stay where they are until the next wait() or
-  /// flush(). REQUIRES: 1 to kMaxPieces pieces.
-  void send(int fd, std::span<const struct iovec> pieces, Tag tag) noexcept;
+  /// flush(). `last`: when all of it is taken there is nothing to do, so that the completion may come late.
+  /// REQUIRES: 1 to kMaxPieces pieces.
+  void send(int fd, std::span<const struct iovec> pieces, Tag tag, bool last) noexcept;
   /// Waits for room to send, or for the end of the connection.
   void watch_room(int fd, Tag tag) noexcept;
   /// Waits for the peer's FIN, or for the end of the connection.
@@ -68,7 +69,7 @@ class Ring {
   /// Hands over what was asked for, without waiting.
   void flush() noexcept;
   /// Hands over what was asked for and waits for completions, at most `timeout_ms` (-1: for ever); how
-  /// many there are.
+  /// many there are. Those of last sends alone are waited with for kLateMs.
   unsigned wait(int timeout_ms) noexcept;
   /// Completion `index` of the last wait().
   const Event& event(unsigned index) const noexcept {
@@ -93,6 +94,9 @@ class Ring {
   static constexpr unsigned kBatch = 256;
   /// Sends of several pieces between two calls to the kernel.
   static constexpr unsigned kMessages = 8;
+  /// How long a last send's completion may be late. It says something new only where the kernel's buffer is
+  /// full, and then a client that reads takes longer than that to make room.
+  static constexpr int kLateMs = 1;
 
   /// A send of several pieces. The kernel reads it when it is handed over.
   struct Message {
@@ -108,7 +112,8 @@ class Ring {
   bool opened_ = false;
   BufferRing buffers_;
   Fd wake_;
-  unsigned taken_ = 0;  ///< completions of the last wait()
+  unsigned taken_ = 0;       ///< completions of the last wait()
+  unsigned last_sends_ = 0;  ///< asked for since the last wait()
   unsigned messages_used_ = 0;
   std::unique_ptr<std::array<Message, kMessages>> messages_;  ///< made for the first that needs it
 };

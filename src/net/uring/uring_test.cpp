@@ -478,6 +478,89 @@ TEST_P(UringLoop, PausesAcceptingWithoutDescriptorsAndRecovers) {
   EXPECT_EQ(after.answer(), "OK");
 }
 
+// ---- The ring ----
+
+/// A ring and a connected pair of sockets: `near` is its own.
+class RingTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto works = uring_available(); !works) GTEST_SKIP() << works.error();
+    int both[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both), 0);
+    near = Fd(both[0]);
+    far = Fd(both[1]);
+  }
+  /// On a thread of its own, as a ring's end interrupts the thread that made it.
+  template <class Body>
+  void with_ring(Body body) {
+    std::jthread thread([this, body] {
+      ASSERT_TRUE(ring.open_waker().has_value());
+      const auto opened = ring.open({});
+      ASSERT_TRUE(opened.has_value()) << opened.error();
+      body();
+      ring.close();
+    });
+  }
+  void send(bool last) {
+    struct iovec piece = {.iov_base = bytes.data(), .iov_len = bytes.size()};
+    ring.send(near.get(), {&piece, 1}, Tag(nullptr, Operation::kSend), last);
+  }
+  std::vector<Operation> wait() {
+    std::vector<Operation> operations;
+    const unsigned count = ring.wait(-1);
+    for (unsigned i = 0; i < count; ++i) {
+      operations.push_back(Ring::tag(ring.event(i)).operation());
+      ring.recycle(ring.event(i));
+    }
+    return operations;
+  }
+
+  std::string bytes = "answer";
+  Fd near;
+  Fd far;
+  Ring ring;
+};
+
+TEST_F(RingTest, TellsAnAwaitedSendAtOnce) {
+  with_ring([this] {
+    send(/*last=*/false);
+    EXPECT_EQ(wait(), std::vector{Operation::kSend});
+  });
+}
+
+TEST_F(RingTest, TellsALastSendALittleLaterWhenNothingComes) {
+  with_ring([this] {
+    send(/*last=*/true);
+    EXPECT_EQ(wait(), std::vector{Operation::kSend});
+  });
+}
+
+/// So that a request and its answer are one system call, also when there is only one connection.
+TEST_F(RingTest, TellsALastSendTogetherWithWhatComesNext) {
+  with_ring([this] {
+    ring.receive(near.get(), Tag(nullptr, Operation::kReceive));
+    int together = 0;
+    for (int i = 0; i < 100; ++i) {
+      send(/*last=*/true);
+      // The peer asks as soon as it has the answer.
+      std::jthread peer([this] {
+        char answer[16];
+        if (::recv(far.get(), answer, sizeof answer, 0) > 0) ::send(far.get(), "question", 8, 0);
+      });
+      std::vector<Operation> operations = wait();
+      if (operations.size() == 2) {
+        ++together;
+      } else {
+        operations.push_back(wait().at(0));  // it took longer than kLateMs
+      }
+      EXPECT_EQ(operations, (std::vector{Operation::kSend, Operation::kReceive}));
+    }
+    EXPECT_GT(together, 0);
+    ::shutdown(far.get(), SHUT_WR);
+    EXPECT_EQ(wait(), std::vector{Operation::kReceive});  // nothing is under way any more
+  });
+}
+
 // ---- Parts ----
 
 TEST(HeldInput, KeepsBytesInOrder) {
