@@ -117,7 +117,7 @@ class [[nodiscard]] Response {
   explicit Response(Status status) noexcept;
   Response(Response&& other) noexcept;
   Response& operator=(Response&& other) noexcept;
-  ~Response();
+  ~Response() = default;
 
   /// 200, text/plain; charset=utf-8.
   static Response text(StaticText text) noexcept;

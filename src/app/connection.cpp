@@ -28,15 +28,6 @@ std::span<char> Connection::receive_space() noexcept {
   return receiving_->content_space();
 }
 
-void Connection::receive(std::string_view bytes) {
-  if (bytes.empty()) return;
-  // Once the answer that ends the connection is on its way, what still comes is read and dropped.
-  if (closing_ != Closing::kNo || input_ == Input::kEnded) return more_came();
-  process(bytes);
-  if (!quiet()) advance();
-  rearm();
-}
-
 void Connection::receive_end() {
   if (peer_ended_) return;
   peer_ended_ = true;
@@ -78,9 +69,7 @@ void Connection::peer_gone() {
   closing_ = Closing::kDone;
 }
 
-void Connection::sent(std::size_t bytes) {
-  output_.consume(engine_.blocks(), bytes);
-  write_since_ = output_.empty() ? 0 : now();
+void Connection::go_on_after_output() {
   if (front_ != nullptr || stash_ != nullptr) {
     if (front_ != nullptr && front_->head_sent()) front_->output_drained();
     advance();
@@ -96,29 +85,9 @@ void Connection::write_shutdown_done() {
   rearm();
 }
 
-bool Connection::wants_input() const noexcept {
-  switch (closing_) {
-    case Closing::kNo:
-      return input_ != Input::kEnded && !peer_ended_ && !input_waits();
-    case Closing::kLinger:
-    case Closing::kShutDown:
-      return !peer_ended_;
-    case Closing::kFlush:
-    case Closing::kDone:
-      return false;
-  }
-  return false;
+bool Connection::wants_input_while_closing() const noexcept {
+  return (closing_ == Closing::kLinger || closing_ == Closing::kShutDown) && !peer_ended_;
 }
-
-bool Connection::wants_write_shutdown() const noexcept {
-  return closing_ == Closing::kLinger && output_.empty();
-}
-
-bool Connection::finished() const noexcept {
-  return closing_ == Closing::kDone || (closing_ == Closing::kFlush && output_.empty());
-}
-
-base::Millis Connection::now() const noexcept { return engine_.now().mono; }
 
 bool Connection::on_worker() const noexcept {
   for (const Exchange* e = front_; e != nullptr; e = e->next)

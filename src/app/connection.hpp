@@ -71,24 +71,40 @@ class Connection : private base::TimerNode {  // the node of its one deadline
   /// The connection is broken (reset, send error): nothing can be delivered any more.
   void peer_gone();
   /// The kernel took the first `bytes` bytes of output().
-  void sent(std::size_t bytes);
+  void sent(std::size_t bytes) {
+    output_.consume(engine_.blocks(), bytes);
+    write_since_ = output_.empty() ? 0 : now();
+    if (!is_armed()) [[unlikely]]
+      go_on_after_output();
+  }
   /// The sending side was shut down, as wants_write_shutdown() asked.
   void write_shutdown_done();
 
   // ---- What it wants ----
 
   bool wants_output() const noexcept { return !output_.empty(); }
-  /// The next bytes to send, as at most `out.size()` pieces; the number of pieces.
-  std::size_t output(std::span<struct iovec> out) const noexcept { return output_.gather(out); }
+  /// The next bytes to send, as at most `out.size()` pieces.
+  base::Pieces output(std::span<struct iovec> out) const noexcept { return output_.gather(out); }
   /// Bytes of output waiting.
   std::size_t output_size() const noexcept { return output_.size(); }
   /// False: do not read from the socket now (back-pressure), or there is nothing to come.
-  bool wants_input() const noexcept;
+  bool wants_input() const noexcept {
+    if (closing_ != Closing::kNo) [[unlikely]]
+      return wants_input_while_closing();
+    return input_ != Input::kEnded && !peer_ended_ && !input_waits();
+  }
   /// True once: all output is delivered and the sending side is to be shut down, so that the peer
   /// sees the end while its own bytes are still read (RFC 9112 §9.6).
-  bool wants_write_shutdown() const noexcept;
+  bool wants_write_shutdown() const noexcept {
+    return closing_ == Closing::kLinger && output_.empty();
+  }
+  /// The connection is to end: wants_write_shutdown() or finished() may be true, now or later. Else they are
+  /// not.
+  bool closing() const noexcept { return closing_ != Closing::kNo; }
   /// True: close the socket and destroy the connection. With reset_on_close() by an RST.
-  bool finished() const noexcept;
+  bool finished() const noexcept {
+    return closing_ == Closing::kDone || (closing_ == Closing::kFlush && output_.empty());
+  }
   /// True when the peer did not take its answer in time, so that nothing more can be delivered.
   bool reset_on_close() const noexcept { return reset_; }
 
@@ -123,11 +139,13 @@ class Connection : private base::TimerNode {  // the node of its one deadline
 
   // Input becomes requests (connection_input.cpp).
   void process(std::string_view bytes);
-  void process_stash();
-  std::string_view take_input(std::string_view in);
-  bool take_head(std::string_view& in);
+  bool add_to_stash(std::string_view bytes);
+  void keep(std::string_view rest);
+  void keep_in_stash(std::size_t taken);
+  [[gnu::always_inline]] inline std::string_view take_input(std::string_view in);
+  [[gnu::always_inline]] inline bool take_head(std::string_view& in);
   void take_body(std::string_view& in);
-  void dispatch(const http::RequestHead& head, std::string_view& in);
+  [[gnu::always_inline]] inline void dispatch(const http::RequestHead& head, std::string_view& in);
   static bool take_whole_content(Request& request, RequestFacts& facts,
                                  std::string_view& in) noexcept;
   Response call_plain(Request& request, const Handler& handler) const;
@@ -138,21 +156,31 @@ class Connection : private base::TimerNode {  // the node of its one deadline
   static Response routeless_response(Method method, std::string_view path, MethodSet allowed);
   void log_failure(const Request& request, std::string_view what) const;
   void replace_broken(const Request& request, Response& response) const;
-  void respond(const http::RequestHead& head, Request& request, const RequestFacts& facts,
-               Response&& response);
+  [[gnu::always_inline]] inline void respond(const http::RequestHead& head, Request& request,
+                                             const RequestFacts& facts, Response&& response);
+  [[gnu::noinline]] void respond_without_handler(const http::RequestHead& head, Request& request,
+                                                 const RequestFacts& facts, Response&& response);
   Exchange& open_exchange(const http::RequestHead& head, const Request& request,
                           const RequestFacts& facts, Exchange::ContentUse use);
   void refuse(Status status, Method method);
   void content_ended();
   void break_off_content();
   void fail_content(Status status);
-  bool input_waits() const noexcept;
+  /// Input is not taken now: too much output waits, or content, or requests in progress.
+  bool input_waits() const noexcept {
+    const Limits& limits = engine_.limits();
+    if (output_.size() >= limits.output_bytes) return true;
+    if (input_ == Input::kBody) return receiving_->content_waits();
+    return in_progress_ >= limits.requests_in_progress;
+  }
+  bool wants_input_while_closing() const noexcept;
   void more_came() noexcept;
   void stash_append(std::string_view bytes);
   void drop_stash() noexcept;
   void end_input() noexcept;
 
   // Requests become answers, in order (connection_answers.cpp).
+  void go_on_after_output();
   void advance();
   void send_answers();
   bool continue_input();
@@ -175,11 +203,21 @@ class Connection : private base::TimerNode {  // the node of its one deadline
   base::Millis write_due() const noexcept;
   base::Millis linger_due() const noexcept;
   base::Millis body_due() const noexcept;
-  void rearm() noexcept;
+  void rearm() noexcept {
+    if (!output_.empty() && write_since_ == 0) write_since_ = now();
+    if (!is_armed()) [[unlikely]]
+      rearm_otherwise();
+  }
+  /// The usual case: nothing is in progress, and the node that is set fires before anything can be due. (A
+  /// request that is answered at once asks it twice.)
+  bool is_armed() const noexcept { return quiet() && is_set() && due <= engine_.quiet_due(); }
+  void rearm_otherwise() noexcept;
   void begin_drain();
   void cut();
-  base::Millis now() const noexcept;
+  base::Millis now() const noexcept { return engine_.now().mono; }
   bool idle() const noexcept;
+  /// No request will be read any more.
+  bool input_ended() const noexcept { return closing_ != Closing::kNo || input_ == Input::kEnded; }
 
   // By age of use: the first cache lines are all that a small request touches.
   Engine& engine_;

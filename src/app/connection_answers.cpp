@@ -47,10 +47,10 @@ void Connection::send_answers() {
 }
 
 bool Connection::continue_input() {
-  if (closing_ != Closing::kNo || stash_ == nullptr || input_waits()) return false;
+  if (input_ended() || stash_ == nullptr || input_waits()) return false;
   if (stash_->judged == stash_->view().size())
     return false;  // an incomplete head waits for its rest
-  process_stash();
+  process({});
   return true;
 }
 

@@ -41,7 +41,7 @@ TEST(Connection, AnswersABatchInOnePiece) {
   app::Connection connection(server.engine());
   connection.receive(repeat(kHealth, 16));
   std::array<struct iovec, 8> pieces;
-  EXPECT_EQ(connection.output(pieces), 1u);
+  EXPECT_EQ(connection.output(pieces).count, 1u);
 }
 
 TEST(Connection, HasNoBodyForHead) {

@@ -60,12 +60,7 @@ base::Millis Connection::next_due() const noexcept {
   return first;
 }
 
-void Connection::rearm() noexcept {
-  if (!output_.empty() && write_since_ == 0) write_since_ = now();
-  // The usual case: nothing is in progress, and the node that is set fires before anything can be due. (A
-  // request that is answered at once comes here twice.)
-  if (quiet() && is_set() && due <= engine_.quiet_due()) [[likely]]
-    return;
+void Connection::rearm_otherwise() noexcept {
   if (finished()) return;
   const base::Millis first = next_due();
   // A node that is set for an earlier time is left: when it fires, the time is looked at again.

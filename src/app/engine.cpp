@@ -1,7 +1,6 @@
 #include "app/engine.hpp"
 
 #include <algorithm>
-#include <climits>
 
 #include "app/connection.hpp"
 #include "base/assert.hpp"
@@ -32,20 +31,11 @@ Engine::Engine(ServerShared& shared, Waker& waker, Now now)
 
 Engine::~Engine() { LEANTEA_ASSERT(finished()); }
 
-void Engine::set_now(Now now) noexcept {
-  LEANTEA_ASSERT(now.mono >= now_.mono);
-  now_ = now;
-  date_.update(now.unix_seconds);
-}
-
-int Engine::wait_ms() const noexcept {
+int Engine::wait_ms_otherwise() const noexcept {
   // A worker that is just leaving post() cannot wake us any more; see finished().
   if (draining_ && first_ == nullptr) return 1;
-  base::Millis due = next_due_;
-  if (draining_) due = std::min(due, cut_ ? drain_deadline_ + kCutGrace : drain_deadline_);
   if (touched_ != nullptr) return 0;
-  if (due == INT64_MAX) return -1;
-  return static_cast<int>(std::clamp<base::Millis>(due - now_.mono, 0, INT_MAX));
+  return ms_until(std::min(next_due_, cut_ ? drain_deadline_ + kCutGrace : drain_deadline_));
 }
 
 void Engine::run_posted() {
@@ -56,9 +46,8 @@ void Engine::run_posted() {
   }
 }
 
-void Engine::run_due() {
-  if (now_.mono >= next_due_) fire_timers();
-  if (!draining_ || now_.mono < drain_deadline_) return;
+void Engine::run_drain() {
+  if (now_.mono < drain_deadline_) return;
   if (!cut_) {
     cut_ = true;
     for (Connection* c = first_; c != nullptr; c = c->next_) c->cut();

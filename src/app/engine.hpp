@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <climits>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -24,11 +25,13 @@
 
 #include <leantea/limits.hpp>
 
+#include "base/assert.hpp"
 #include "base/date_cache.hpp"
 #include "base/mailbox.hpp"
 #include "base/output_queue.hpp"
 #include "base/timer_wheel.hpp"
 #include "http/request_head.hpp"
+#include "http/target.hpp"
 
 namespace leantea::app {
 
@@ -71,14 +74,26 @@ class Engine {
   // ---- For backends ----
 
   /// Says what time it is. REQUIRES: `now.mono` does not go back.
-  void set_now(Now now) noexcept;
+  void set_now(Now now) noexcept {
+    LEANTEA_ASSERT(now.mono >= now_.mono);
+    now_ = now;
+    date_.update(now.unix_seconds);
+  }
   Now now() const noexcept { return now_; }
   /// How long the loop may wait for events, in milliseconds; -1 for as long as it likes.
-  int wait_ms() const noexcept;
+  int wait_ms() const noexcept {
+    if (touched_ != nullptr || draining_) [[unlikely]]
+      return wait_ms_otherwise();
+    return ms_until(next_due_);
+  }
   /// Delivers what other threads posted (offloaded work that is done, drain requests).
   void run_posted();
   /// Lets connections act on deadlines that have passed.
-  void run_due();
+  void run_due() {
+    if (now_.mono >= next_due_) fire_timers();
+    if (draining_) [[unlikely]]
+      run_drain();
+  }
   /// The next connection that changed outside of a call of its backend, or null. Each is returned
   /// once per change.
   Connection* take_touched() noexcept;
@@ -137,12 +152,19 @@ class Engine {
   /// Scratch for the one head that is being looked at.
   http::RequestHead& scratch_head() noexcept { return head_; }
   std::span<char> scratch_path() noexcept { return path_; }
+  http::HostCheck& host_check() noexcept { return host_check_; }
 
  private:
   friend class Connection;
   friend class Exchange;
 
+  int wait_ms_otherwise() const noexcept;
+  int ms_until(base::Millis due) const noexcept {
+    if (due == INT64_MAX) return -1;
+    return static_cast<int>(std::clamp<base::Millis>(due - now_.mono, 0, INT_MAX));
+  }
   void fire_timers();
+  void run_drain();
   void add(Connection& connection) noexcept;
   void remove(Connection& connection) noexcept;
 
@@ -167,6 +189,7 @@ class Engine {
   bool cut_ = false;
   base::Millis drain_deadline_ = 0;
   std::string refusal_;
+  http::HostCheck host_check_;
   http::RequestHead head_;
   std::array<http::FieldPlace, Limits::kMaxHeaderCount> fields_;
   std::array<char, 65'536> path_;

@@ -115,12 +115,19 @@ RouteTable::Match RouteTable::match(Method method, std::string_view path,
                                     PathParams& params) const noexcept {
   params.count = 0;
   const std::uint32_t literal = impl_->literals.find(Impl::kRoot, path);
-  Impl::Search search{method, params};
   if (literal != TextTable::kNone) [[likely]] {
     // A literal pattern wins over all others, so there is nothing more to look at.
     if (const Target* const target = impl_->target(literal, method)) return {target->route, 0};
-    search.allowed = impl_->endpoints[literal].methods;
   }
+  return match_pattern(method, path, params, literal);
+}
+
+/// What no literal pattern has for this method.
+RouteTable::Match RouteTable::match_pattern(Method method, std::string_view path,
+                                            PathParams& params,
+                                            std::uint32_t literal) const noexcept {
+  Impl::Search search{method, params};
+  if (literal != TextTable::kNone) search.allowed = impl_->endpoints[literal].methods;
   // "*" and the empty path of CONNECT are no paths that a pattern could mean.
   if (impl_->nodes.empty() || !path.starts_with('/')) return {nullptr, search.allowed};
   if (!impl_->walk(Impl::kRoot, path, search)) return {nullptr, search.allowed};

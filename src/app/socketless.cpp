@@ -111,7 +111,7 @@ void SocketlessConnection::drive() {
   while (!closed()) {
     std::array<struct iovec, 4> pieces;
     if (connection_->wants_output() && window_ > 0) {
-      const std::size_t count = connection_->output(pieces);
+      const std::size_t count = connection_->output(pieces).count;
       std::size_t taken = 0;
       for (std::size_t i = 0; i < count && taken < window_; ++i) {
         const std::size_t part = std::min(pieces[i].iov_len, window_ - taken);

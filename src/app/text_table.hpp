@@ -39,7 +39,8 @@ class TextTable {
   }
 
   /// The value of this text in this scope, or kNone.
-  std::uint32_t find(std::uint32_t scope, std::string_view text) const noexcept {
+  [[gnu::always_inline]] std::uint32_t find(std::uint32_t scope,
+                                            std::string_view text) const noexcept {
     const Ends ends = ends_of(text);
     for (std::size_t i = home(scope, text, ends);; i = next(i)) {
       const Slot& slot = slots_[i];
@@ -73,7 +74,7 @@ class TextTable {
     return word;
   }
 
-  static Ends ends_of(std::string_view text) noexcept {
+  [[gnu::always_inline]] static Ends ends_of(std::string_view text) noexcept {
     const char* const p = text.data();
     const std::size_t size = text.size();
     if (size >= kWord) [[likely]]

@@ -77,6 +77,12 @@ class BlockPool {
   std::size_t free_count_ = 0;
 };
 
+/// What gather() has filled in.
+struct Pieces {
+  std::size_t count = 0;
+  std::size_t bytes = 0;  ///< in all of them
+};
+
 class OutputQueue {
  public:
   /// append_owned() and append_shared() copy up to this many bytes when they fit behind the last one.
@@ -129,15 +135,15 @@ class OutputQueue {
   /// bytes stay. REQUIRES: both have their blocks from the same pool, and are not the same queue.
   void splice(OutputQueue& other) noexcept;
 
-  /// Shows the first bytes as at most `out.size()` pieces, none of them empty; the number of pieces
-  /// filled.
-  std::size_t gather(std::span<struct iovec> out) const noexcept {
-    std::size_t pieces = 0;
-    for (const OutputNode* node = head_; node != nullptr && pieces < out.size();
+  /// Shows the first bytes as at most `out.size()` pieces, none of them empty.
+  Pieces gather(std::span<struct iovec> out) const noexcept {
+    Pieces pieces;
+    for (const OutputNode* node = head_; node != nullptr && pieces.count < out.size();
          node = node->next) {
       const auto bytes = static_cast<std::size_t>(node->end - node->begin);
       if (bytes == 0) continue;  // a block that was reserved and not used
-      out[pieces++] = {.iov_base = const_cast<char*>(node->begin), .iov_len = bytes};
+      out[pieces.count++] = {.iov_base = const_cast<char*>(node->begin), .iov_len = bytes};
+      pieces.bytes += bytes;
     }
     return pieces;
   }

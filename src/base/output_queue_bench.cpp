@@ -17,7 +17,7 @@ constexpr std::size_t kAnswer = 120;  // a small answer with its head
 void send_all(BlockPool& pool, OutputQueue& queue) {
   while (!queue.empty()) {
     std::array<iovec, 16> pieces{};
-    const std::size_t count = queue.gather(pieces);
+    const std::size_t count = queue.gather(pieces).count;
     benchmark::DoNotOptimize(pieces);
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) bytes += pieces[i].iov_len;

@@ -37,7 +37,7 @@ struct OutputQueueTest : testing::Test {
 
   std::vector<std::string_view> pieces(std::size_t most = 64) const {
     std::vector<iovec> out(most);
-    const std::size_t count = queue.gather(out);
+    const std::size_t count = queue.gather(out).count;
     std::vector<std::string_view> views;
     views.reserve(count);
     for (std::size_t i = 0; i < count; ++i)
@@ -222,8 +222,8 @@ TEST_F(OutputQueueTest, ConsumedAnywhereTheRestFollows) {
 TEST_F(OutputQueueTest, GatherShowsNoMoreThanAskedFor) {
   for (int i = 0; i < 10; ++i) queue.append_owned(pattern(kLong));
   std::array<iovec, 3> out{};
-  EXPECT_EQ(queue.gather(out), 3u);
-  EXPECT_EQ(queue.gather({}), 0u);
+  EXPECT_EQ(queue.gather(out).count, 3u);
+  EXPECT_EQ(queue.gather({}).count, 0u);
 }
 
 TEST_F(OutputQueueTest, EmptyQueueOwnsNoBlock) {

@@ -189,8 +189,8 @@ std::optional<Status> ChunkedDecoder::end_trailer_line(std::string& trailers) no
   static constexpr std::string_view kEndAndPadding = "\r\n                ";
   static_assert(kEndAndPadding.size() >= LineScanner::kReadableBytes);
   trailers += kEndAndPadding;
-  const LineScanner scanner{trailers.data() + trailers.size()};
   const char* const line = trailers.data() + at;
+  LineScanner scanner{line, trailers.data() + trailers.size()};
   http::FieldPlace place;
   if (take_field_line(scanner, line, line, place) == nullptr) return Status::kBadRequest;
   if (http::forbidden_in_trailers({line, place.name_size})) return Status::kBadRequest;

@@ -107,6 +107,7 @@ std::optional<Status> judge_version(std::string_view text, Version& version) noe
   if (!http::is_token(method) || target_end == target) return kMalformed;
   if (const auto wrong = judge_version(version, out.version)) return error(*wrong);
   if (!known) return error(Status::kNotImplemented);
+  out.plain_path = false;  // or true, but it is not known
   out.target_at = static_cast<std::uint16_t>(distance(line, target));
   out.target_size = static_cast<std::uint16_t>(distance(target, target_end));
   return {.kind = HeadResult::Kind::kComplete,
@@ -134,7 +135,7 @@ consteval std::uint64_t word(const char (&text)[9]) {
 /// for the general case.
 std::size_t take_usual_request_line(const char* line, const char* end, const Limits& limits,
                                     RequestHead& out) noexcept {
-  if (distance(line, end) < LineScanner::kReadableBytes) return 0;
+  if (distance(line, end) < kSmallestRequestLine) return 0;
 
   Method method;
   std::size_t method_size = 4;
@@ -158,7 +159,9 @@ std::size_t take_usual_request_line(const char* line, const char* end, const Lim
   }
   const char* const target = line + method_size + 1;
   if (target[-1] != ' ') return 0;
-  const char* const target_end = LineScanner{end}.visible_end(target);
+  const char* target_end = http::kPlainPathBytes.skip(target, end);
+  const bool plain = target_end != end && *target_end == ' ' && *target == '/';
+  if (!plain) target_end = http::kVisibleBytes.skip(target_end, end);
   const std::size_t target_size = distance(target, target_end);
   if (target_size == 0 || target_size > limits.target_bytes) return 0;
   if (distance(target_end, end) < 1 + kVersionSize + kLineEnd.size() || *target_end != ' ')
@@ -178,6 +181,7 @@ std::size_t take_usual_request_line(const char* line, const char* end, const Lim
   if (!is_crlf(text_end)) return 0;
   out.method = method;
   out.version = version;
+  out.plain_path = plain;
   out.target_at = static_cast<std::uint16_t>(distance(line, target));
   out.target_size = static_cast<std::uint16_t>(target_size);
   return distance(line, text_end) + kLineEnd.size();
@@ -188,10 +192,14 @@ std::size_t take_usual_request_line(const char* line, const char* end, const Lim
 /// Notes which names came, in registers while the lines are read.
 class NamesSeen {
  public:
-  void add(FieldName name) noexcept {
+  void add(FieldName name, std::size_t index, RequestHead& head) noexcept {
     if (name == FieldName::kOther) return;
-    if (present_.has(name)) repeated_.add(name);
+    if (present_.has(name)) {
+      repeated_.add(name);
+      return;
+    }
     present_.add(name);
+    head.first[static_cast<std::size_t>(name)] = static_cast<std::uint8_t>(index);
   }
   void store(RequestHead& head) const noexcept {
     head.present = present_;
@@ -202,6 +210,7 @@ class NamesSeen {
   http::FieldNameSet present_;
   http::FieldNameSet repeated_;
 };
+static_assert(Limits::kMaxHeaderCount - 1 <= UINT8_MAX);  // RequestHead::first
 
 /// Judges a line that is neither empty nor a good field line, or that is not complete: [line, end)
 /// has come of it, and its CR had to come in `room` bytes.
@@ -224,27 +233,29 @@ HeadResult parse_field_lines(const char* section, const char* end, const Limits&
       section + std::min<std::size_t>(distance(section, end), limits.header_bytes);
   if (distance(section, stop) < kLineEnd.size())
     return judge_other_line(section, end, room_for_line(0, limits.header_bytes));
-  const LineScanner scanner{stop};
+  LineScanner scanner{section, stop};
   NamesSeen names;
   const char* const begin = out.bytes;
+  const std::size_t most = limits.header_count;
+  std::size_t count = 0;
   FieldPlace* next = out.fields;
-  FieldPlace* const last = out.fields + limits.header_count;
   const char* line = section;
-  while (next != last && line != stop && *line != '\r') {
+  while (count != most) {
     const char* const next_line = take_field_line(scanner, begin, line, *next);
     if (next_line == nullptr) break;
-    names.add(next->name);
+    names.add(next->name, count, out);
+    ++count;
     ++next;
     line = next_line;
   }
   const std::size_t used = distance(section, line);
   if (distance(line, end) < kLineEnd.size() || !is_crlf(line)) [[unlikely]] {
     FieldPlace one_too_many;
-    if (next == last && take_field_line(scanner, begin, line, one_too_many) != nullptr)
+    if (count == most && take_field_line(scanner, begin, line, one_too_many) != nullptr)
       return error(Status::kRequestHeaderFieldsTooLarge);
     return judge_other_line(line, end, room_for_line(used, limits.header_bytes));
   }
-  out.field_count = static_cast<std::uint16_t>(next - out.fields);
+  out.field_count = static_cast<std::uint16_t>(count);
   names.store(out);
   return {.kind = HeadResult::Kind::kComplete,
           .consumed = static_cast<std::uint32_t>(used + kLineEnd.size())};

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "h1/delivery_test.hpp"
+#include "http/target.hpp"
 
 namespace leantea::h1 {
 
@@ -461,6 +462,39 @@ TEST_F(HeadParser, AMovedHeadNeedsOnlyItsBytesSet) {
   head.bytes = copy.data();
   EXPECT_EQ(head.target(), "/here");
   EXPECT_EQ(head.find(http::FieldName::kHost), "h");
+}
+
+// ---- What the head knows of itself ----
+
+TEST_F(HeadParser, CallsAPathPlainOnlyWhereResolvingChangesNothing) {
+  std::size_t plain = 0;
+  for (const std::string target :
+       {"/",    "/health", "/a/b/", "//a",  "/a:b@c",
+        "/a?b", "/a?",     "/.",    "/a.b", "/a/../b",
+        "/%41", "/a%",     "*",     "a",    "http://a/b",
+        "/a#b", "/\"",     "/a\\b", "/a|b", "/very/long/path/of/many/words"}) {
+    const Reading reading = parse_once("GET " + target + " HTTP/1.1\r\nHost: a\r\n\r\n");
+    ASSERT_EQ(reading.result.kind, Kind::kComplete) << target;
+    if (!head.plain_path) continue;
+    ++plain;
+    std::string scratch(target.size(), '?');
+    const auto resolved =
+        http::resolve_target(Method::kGet, head.target(), scratch.data(), scratch.size());
+    ASSERT_TRUE(resolved) << target;
+    EXPECT_EQ(resolved->path, target);
+    EXPECT_EQ(resolved->query, "");
+    EXPECT_EQ(resolved->authority, "");
+  }
+  EXPECT_GE(plain, 5U);
+}
+
+TEST_F(HeadParser, FindsTheFirstFieldOfAName) {
+  parse_once("GET / HTTP/1.1\r\nA: 1\r\nHost: a\r\nExpect: one\r\nB: 2\r\nExpect: two\r\n\r\n");
+  EXPECT_EQ(head.find(http::FieldName::kHost), "a");
+  EXPECT_EQ(head.find(http::FieldName::kExpect), "one");
+  EXPECT_EQ(head.find(http::FieldName::kConnection), std::nullopt);
+  EXPECT_TRUE(head.repeated.has(http::FieldName::kExpect));
+  EXPECT_FALSE(head.repeated.has(http::FieldName::kHost));
 }
 
 }  // namespace

@@ -21,16 +21,25 @@ constexpr std::size_t kFixedBytes = 160 + Access::kTypeLineRoom;
 // second piece costs less than the copy.
 constexpr std::size_t kCopyBodyBytes = 2048;
 
-/// The short pieces are most of an answer: two moves in place of a call of memcpy.
-char* put(char* p, std::string_view bytes) noexcept {
+template <std::size_t kWord>
+[[gnu::always_inline]] inline void put_ends(char* p, std::string_view bytes) noexcept {
+  std::memcpy(p, bytes.data(), kWord);
+  std::memcpy(p + bytes.size() - kWord, bytes.data() + bytes.size() - kWord, kWord);
+}
+
+/// Short pieces are most of an answer: two moves, which may overlap, in place of a call of memcpy.
+[[gnu::always_inline]] inline char* put(char* p, std::string_view bytes) noexcept {
   const std::size_t size = bytes.size();
-  if (size <= 16 && size >= 8) {
-    std::memcpy(p, bytes.data(), 8);
-    std::memcpy(p + size - 8, bytes.data() + size - 8, 8);
-  } else if (size < 8) {
-    for (std::size_t i = 0; i < size; ++i) p[i] = bytes[i];
-  } else {
+  if (size > 16) {
     std::memcpy(p, bytes.data(), size);
+  } else if (size >= 8) {
+    put_ends<8>(p, bytes);
+  } else if (size >= 4) {
+    put_ends<4>(p, bytes);
+  } else if (size >= 2) {
+    put_ends<2>(p, bytes);
+  } else if (size == 1) {
+    *p = bytes.front();
   }
   return p + size;
 }
@@ -42,7 +51,7 @@ char* put_constant(char* p, const char (&bytes)[kSize]) noexcept {
   return p + kSize - 1;
 }
 
-char* put_number(char* p, std::uint64_t number) noexcept {
+inline char* put_number(char* p, std::uint64_t number) noexcept {
   if (number < 10) {
     *p = static_cast<char>('0' + number);
     return p + 1;
@@ -50,13 +59,18 @@ char* put_number(char* p, std::uint64_t number) noexcept {
   return std::to_chars(p, p + 20, number).ptr;
 }
 
-char* put_status_line(char* p, Status status) noexcept {
-  if (status == Status::kOk) return put_constant(p, "HTTP/1.1 200 OK\r\n");
+char* put_other_status_line(char* p, Status status) noexcept {
   p = put_constant(p, "HTTP/1.1 ");
   p = put_number(p, static_cast<std::uint64_t>(code(status)));
   *p++ = ' ';
   p = put(p, reason_phrase(status));
   return put_constant(p, "\r\n");
+}
+
+inline char* put_status_line(char* p, Status status) noexcept {
+  if (status == Status::kOk) [[likely]]
+    return put_constant(p, "HTTP/1.1 200 OK\r\n");
+  return put_other_status_line(p, status);
 }
 
 /// RFC 9110 §15.3.5, §15.3.6, §15.4.5: statuses whose answers have no content. For 205 a length of 0 is
@@ -68,25 +82,26 @@ bool without_content(Status status) noexcept {
 
 struct Plan {
   BodyCoding coding = BodyCoding::kComplete;
-  bool send_body = false;   // bytes of a body that is not streamed
   bool send_length = true;  // a Content-Length line
   bool close = false;
+  std::string_view body;  // to be sent, of a body that is not streamed
   std::uint64_t length = 0;
 };
 
-Plan plan_answer(const Response& response, const AnswerContext& context) noexcept {
+inline Plan plan_answer(const Response& response, const AnswerContext& context) noexcept {
   Plan plan;
   plan.close = context.close || Access::closes(response);
   const Status status = response.status();
-  if (without_content(status)) {
+  if (status != Status::kOk && without_content(status)) {
     // RFC 9112 §6.3: these end with their head. A 304's length would have to be the 200's, so it has
     // none; a 204 must not have one (RFC 9110 §8.6).
     plan.send_length = status == Status::kResetContent;
     return plan;
   }
   if (Access::body_kind(response) != Access::Body::kStream) {
-    plan.length = response.body().size();
-    plan.send_body = !context.head && plan.length != 0;
+    const std::string_view body = Access::body(response);
+    plan.length = body.size();
+    if (!context.head) plan.body = body;
     return plan;
   }
   if (const auto length = Access::stream_length(response)) {
@@ -101,7 +116,9 @@ Plan plan_answer(const Response& response, const AnswerContext& context) noexcep
   return plan;
 }
 
-char* put_head(char* p, const Response& response, const AnswerContext& context, const Plan& plan) {
+/// Inlined for the usual answer, whose plan then lives in registers.
+[[gnu::always_inline]] inline char* put_head(char* p, const Response& response,
+                                             const AnswerContext& context, const Plan& plan) {
   p = put_status_line(p, response.status());
   std::memcpy(p, context.date_line.data(), base::DateCache::kLineBytes);
   p += base::DateCache::kLineBytes;
@@ -125,6 +142,17 @@ char* put_head(char* p, const Response& response, const AnswerContext& context, 
   return put_constant(p, "\r\n");
 }
 
+/// A head with more fields than a block holds.
+[[gnu::noinline]] void append_long_head(const Response& response, const AnswerContext& context,
+                                        const Plan& plan, std::size_t bytes,
+                                        base::OutputQueue& out) {
+  std::string head(bytes, '\0');
+  const char* const end = put_head(head.data(), response, context, plan);
+  head.resize(static_cast<std::size_t>(end - head.data()));
+  out.append_owned(std::move(head));
+}
+
+/// A body that is too long to be copied.
 void append_body(Response&& response, base::BlockPool& pool, base::OutputQueue& out) {
   switch (Access::body_kind(response)) {
     case Access::Body::kOwned:
@@ -151,21 +179,18 @@ Encoded encode_response(Response&& response, const AnswerContext& context, base:
   const Plan plan = plan_answer(response, context);
   const std::size_t head_bytes =
       kFixedBytes + Access::type_line(response).size() + Access::fields(response).size();
-  const std::size_t copied =
-      plan.send_body && plan.length <= kCopyBodyBytes ? static_cast<std::size_t>(plan.length) : 0;
-  if (head_bytes + copied <= base::BlockPool::kBlockBytes) {
+  const bool copies = plan.body.size() <= kCopyBodyBytes;
+  const std::size_t copied = copies ? plan.body.size() : 0;
+  if (head_bytes + copied <= base::BlockPool::kBlockBytes) [[likely]] {
     char* const begin = out.reserve(pool, head_bytes + copied);
     char* p = put_head(begin, response, context, plan);
-    if (copied != 0) p = put(p, response.body());
+    if (copies) p = put(p, plan.body);
     out.commit(static_cast<std::size_t>(p - begin));
-    if (copied != 0) return {BodyCoding::kComplete, plan.close};
   } else {
-    std::string head(head_bytes, '\0');  // more fields than a block holds
-    const char* const end = put_head(head.data(), response, context, plan);
-    head.resize(static_cast<std::size_t>(end - head.data()));
-    out.append_owned(std::move(head));
+    append_long_head(response, context, plan, head_bytes, out);
+    if (copies) out.append(pool, plan.body);
   }
-  if (plan.send_body) append_body(std::move(response), pool, out);
+  if (!copies) append_body(std::move(response), pool, out);
   return {context.head ? BodyCoding::kComplete : plan.coding, plan.close};
 }
 

@@ -19,7 +19,7 @@ class Encoder : public ::testing::Test {
     std::string bytes;
     std::array<struct iovec, 4> pieces;
     while (!out_.empty()) {
-      const std::size_t count = out_.gather(pieces);
+      const std::size_t count = out_.gather(pieces).count;
       std::size_t taken = 0;
       for (std::size_t i = 0; i < count; ++i) {
         bytes.append(static_cast<const char*>(pieces[i].iov_base), pieces[i].iov_len);

@@ -37,17 +37,16 @@ class UsualNames {
     while (!place_all()) multiplier_ = multiplier_ * 6'364'136'223'846'793'005u + 1'442'695u;
   }
 
-  /// The usual name that the line begins with and that has its colon behind it, or null.
-  /// REQUIRES: [line, line + 16) can be read.
-  const UsualName* find(const char* line) const noexcept {
-    std::uint64_t key;
-    std::memcpy(&key, line, sizeof key);
-    if (static_cast<std::uint32_t>(key) == kHostKey) return line[4] == ':' ? &kHost : nullptr;
+  /// The usual name that a line with these first 16 bytes begins with, its colon behind it; or null.
+  const UsualName* find(__m128i line) const noexcept {
+    const auto key = static_cast<std::uint64_t>(_mm_cvtsi128_si64(line));
+    if (static_cast<std::uint32_t>(key) == kHostKey)
+      return static_cast<char>(key >> 32) == ':' ? &kHost : nullptr;
     const Entry& entry = entries_[slot(key)];
     const auto block = [](const char* p) {
       return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     };
-    const __m128i difference = _mm_xor_si128(block(line), block(entry.text));
+    const __m128i difference = _mm_xor_si128(line, block(entry.text));
     return _mm_testz_si128(difference, block(entry.mask)) != 0 ? &entry.name : nullptr;
   }
 

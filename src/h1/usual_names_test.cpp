@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/scan.hpp"
+
 namespace leantea::h1 {
 namespace {
 
@@ -20,7 +22,7 @@ const std::string_view kSomeNames[] = {
 
 const UsualName* find(std::string line) {
   line.resize(16, 'x');
-  return kUsualNames.find(line.data());
+  return kUsualNames.find(base::scan::load16(line.data()));
 }
 
 TEST(UsualNames, AreFoundAsTheyAreUsuallyWritten) {

@@ -21,8 +21,8 @@ namespace leantea::http {
 #ifdef __SSSE3__
 /// The first 16 bytes of the `size` at `p`, and zeros where there are none: from loads that overlap
 /// instead of passing the end.
-inline __m128i load_up_to_16(const char* p, std::size_t size) noexcept {
-  if (size >= 16) [[likely]] return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+/// REQUIRES: size < 16.
+inline __m128i load_less_than_16(const char* p, std::size_t size) noexcept {
   const auto load = [](const char* at, auto word) {
     std::memcpy(&word, at, sizeof word);
     return static_cast<std::uint64_t>(word);
@@ -65,14 +65,12 @@ class ByteSet {
   }
 
   /// The first byte of [p, end) that is not in the set, or `end`.
-  const char* skip(const char* p, const char* end) const noexcept {
+  [[gnu::always_inline]] const char* skip(const char* p, const char* end) const noexcept {
 #ifdef __SSSE3__
-    for (;; p += 16) {
-      const auto left = static_cast<std::size_t>(end - p);
-      const unsigned others = not_in(load_up_to_16(p, left));
-      // A zero behind the end is in no set, so it ends the search too.
-      if (others != 0) return p + std::countr_zero(others);
-    }
+    for (; end - p >= 16; p += 16)
+      if (const unsigned others = not_in(load_16(p)); others != 0)
+        return p + std::countr_zero(others);
+    return skip_last(p, end);
 #else
     while (p != end && has(*p)) ++p;
     return p;
@@ -94,6 +92,16 @@ class ByteSet {
 #endif
 
  private:
+#ifdef __SSSE3__
+  static __m128i load_16(const char* p) noexcept {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  }
+  /// skip() where [p, end) is shorter than 16. A zero behind the end is in no set, so it ends the search.
+  [[gnu::noinline]] const char* skip_last(const char* p, const char* end) const noexcept {
+    return p + std::countr_zero(not_in(load_less_than_16(p, static_cast<std::size_t>(end - p))));
+  }
+#endif
+
   consteval void add(char c) {
     const auto u = static_cast<std::uint8_t>(c);
     if (u == 0 || u >= 0x80) throw "not for a ByteSet";
@@ -119,6 +127,13 @@ inline bool is_token(std::string_view text) noexcept {
 
 /// RFC 3986 §2.2, §2.3: what a registered name is made of, beside percent-encodings.
 inline constexpr ByteSet kUnreservedAndSubDelims = kLettersAndDigits.with("-._~!$&'()*+,;=");
+
+/// What a path may hold that is sure to need neither decoding nor normalising: pchar (RFC 3986 §3.3) and '/',
+/// without '%', and without '.', which may begin a dot segment.
+inline constexpr ByteSet kPlainPathBytes = kLettersAndDigits.with("-_~!$&'()*+,;=").with(":@/");
+
+/// VCHAR (RFC 5234 §B.1): what may stand in a request target at all.
+inline constexpr ByteSet kVisibleBytes = kTokenBytes.with("\"(),/:;<=>?@[\\]{}");
 
 /// The value of a hexadecimal digit. REQUIRES: kHexDigits.has(c).
 constexpr unsigned hex_value(char c) noexcept {

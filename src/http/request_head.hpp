@@ -6,6 +6,7 @@
 // both of these are.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -40,8 +41,12 @@ struct RequestHead {
   std::uint16_t target_size = 0;
   Method method = Method::kGet;
   Version version = Version::kHttp11;
+  /// The target is known to be a path and nothing else, of kPlainPathBytes: it needs no closer look.
+  bool plain_path = false;
   FieldNameSet present;   ///< the names that came at least once
   FieldNameSet repeated;  ///< the names that came more than once
+  /// Of each name in `present`: where in `fields` its first one is.
+  std::array<std::uint8_t, kFieldNameCount> first{};
 
   std::string_view target() const noexcept { return {bytes + target_at, target_size}; }
   std::string_view name(const FieldPlace& f) const noexcept {
@@ -55,9 +60,7 @@ struct RequestHead {
   /// The value of the first field with this name, or nothing.
   std::optional<std::string_view> find(FieldName name) const noexcept {
     if (name == FieldName::kOther || !present.has(name)) return std::nullopt;
-    for (const FieldPlace& f : field_places())
-      if (f.name == name) return value(f);
-    return std::nullopt;
+    return value(fields[first[static_cast<std::size_t>(name)]]);
   }
 };
 

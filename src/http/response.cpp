@@ -79,8 +79,6 @@ Response& Response::operator=(Response&& other) noexcept {
   return *this;
 }
 
-Response::~Response() = default;
-
 Response Response::text(StaticText text) noexcept { return {kTextLine.view(), text}; }
 Response Response::text(Content text) { return {kTextLine.view(), std::move(text)}; }
 Response Response::html(StaticText text) noexcept { return {kHtmlLine.view(), text}; }

@@ -13,7 +13,15 @@ struct ResponseAccess {
   /// What type_line() shows is followed by readable bytes up to this size, unless it is empty.
   static constexpr std::size_t kTypeLineRoom = 48;
   static std::string_view type_line(const Response& r) noexcept { return r.type_line_; }
-  static std::string_view fields(const Response& r) noexcept { return r.fields(); }
+  static std::string_view fields(const Response& r) noexcept {
+    if (r.fields_spilled_) return r.fields();
+    return {r.inline_.data(), r.fields_size_};
+  }
+  /// As Response::body(), with the short way for a body that lies elsewhere.
+  static std::string_view body(const Response& r) noexcept {
+    if (r.body_kind_ == Body::kStatic || r.body_kind_ == Body::kBorrowed) return r.view_;
+    return r.body();
+  }
   /// Makes the answer independent of what its handler lent (see Content::borrowed).
   static void keep(Response& r) {
     if (r.body_kind_ != Body::kBorrowed) return;

@@ -13,8 +13,6 @@ namespace {
 
 // RFC 3986 §3.3: pchar = unreserved / pct-encoded / sub-delims / ":" / "@". The '%' is judged apart.
 constexpr ByteSet kPathBytes = kUnreservedAndSubDelims.with(":@/");
-// What a path may hold that is sure to need no change: a '.' may begin a dot segment.
-constexpr ByteSet kPlainPathBytes = kLettersAndDigits.with("-_~!$&'()*+,;=").with(":@/");
 // RFC 3986 §3.4: query = *( pchar / "/" / "?" ).
 constexpr ByteSet kQueryBytes = kPathBytes.with("?");
 
@@ -309,9 +307,11 @@ std::expected<Target, Status> resolve_absolute_form(Method method, std::string_v
   return target;
 }
 
-/// Every target but the plainest.
-[[gnu::noinline, gnu::cold]] std::expected<Target, Status> resolve_other_target(
-    Method method, std::string_view raw, char* scratch, bool secured) noexcept {
+}  // namespace
+
+std::expected<Target, Status> resolve_target(Method method, std::string_view raw, char* scratch,
+                                             std::size_t scratch_size, bool secured) noexcept {
+  LEANTEA_ASSERT(scratch_size >= raw.size());
   if (method == Method::kConnect) return resolve_authority_form(raw);
   Target target;
   if (raw.starts_with('/')) {  // origin-form, RFC 9112 §3.2.1
@@ -328,19 +328,6 @@ std::expected<Target, Status> resolve_absolute_form(Method method, std::string_v
   return resolve_absolute_form(method, raw, scratch, secured);
 }
 
-}  // namespace
-
-std::expected<Target, Status> resolve_target(Method method, std::string_view raw, char* scratch,
-                                             std::size_t scratch_size, bool secured) noexcept {
-  LEANTEA_ASSERT(scratch_size >= raw.size());
-  // An origin-form that is a path and nothing else, of characters that need no closer look.
-  const char* const end = raw.data() + raw.size();
-  if (method != Method::kConnect && raw.starts_with('/') &&
-      kPlainPathBytes.skip(raw.data(), end) == end) [[likely]]
-    return Target{.form = TargetForm::kOrigin, .authority = {}, .path = raw, .query = {}};
-  return resolve_other_target(method, raw, scratch, secured);
-}
-
 bool valid_host(std::string_view value, bool empty_allowed) noexcept {
   if (value.empty()) return empty_allowed;
   const char* const end = value.data() + value.size();
@@ -348,6 +335,14 @@ bool valid_host(std::string_view value, bool empty_allowed) noexcept {
   if (host_end == nullptr) return false;
   if (host_end == end) return true;
   return *host_end == ':' && port_number(host_end + 1, end).has_value();
+}
+
+bool HostCheck::valid_otherwise(std::string_view value) noexcept {
+  if (!valid_host(value, true)) return false;
+  if (value.size() >= kShortest && value.size() <= bytes_.size()) {
+    size_ = value.copy(bytes_.data(), bytes_.size());
+  }
+  return true;
 }
 
 }  // namespace leantea::http

@@ -4,7 +4,10 @@
 // Pure functions, any thread.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <expected>
 #include <string_view>
 
@@ -41,5 +44,36 @@ std::expected<Target, Status> resolve_target(Method method, std::string_view raw
 /// IPv4 address or an IP literal in brackets. The empty value is valid only where `empty_allowed`;
 /// a port without a host is not.
 bool valid_host(std::string_view value, bool empty_allowed) noexcept;
+
+/// Judges Host field values (valid_host() with the empty one allowed), and remembers the last valid one: nearly
+/// all requests of a client name the same host, mostly all requests of a server, and to compare takes a tenth
+/// of what judging takes. One thread.
+class HostCheck {
+ public:
+  bool valid(std::string_view value) noexcept {
+    return (value.size() == size_ && same_as_last(value.data())) || valid_otherwise(value);
+  }
+
+ private:
+  static constexpr std::size_t kShortest = sizeof(std::uint64_t);
+
+  bool valid_otherwise(std::string_view value) noexcept;
+  /// Of words that may overlap, so that no byte is compared alone. REQUIRES: size_ >= kShortest.
+  bool same_as_last(const char* value) const noexcept {
+    const auto word = [](const char* p) {
+      std::uint64_t bytes;
+      std::memcpy(&bytes, p, sizeof bytes);
+      return bytes;
+    };
+    std::uint64_t difference = 0;
+    for (std::size_t at = 0; at + kShortest < size_; at += kShortest)
+      difference |= word(value + at) ^ word(bytes_.data() + at);
+    const std::size_t last = size_ - kShortest;
+    return (difference | (word(value + last) ^ word(bytes_.data() + last))) == 0;
+  }
+
+  std::size_t size_ = SIZE_MAX;  ///< of the last valid value; no size before there is one
+  std::array<char, 64> bytes_{};
+};
 
 }  // namespace leantea::http

@@ -316,5 +316,45 @@ TEST(Host, MayBeAnIpLiteral) {
     EXPECT_FALSE(valid(value)) << value;
 }
 
+// ---- Host, with the last one remembered ----
+
+TEST(HostCheck, SaysOfEveryValueWhatValidHostSays) {
+  const std::string long_name = std::string(64, 'a');
+  const std::vector<std::string> values = {"",
+                                           "a",
+                                           "a:1",
+                                           "localhost:8080",
+                                           "localhost:8081",
+                                           "localhost",
+                                           "127.0.0.1",
+                                           "127.0.0.1:80",
+                                           "127.0.0.1:80 ",
+                                           "[::1]:8080",
+                                           "[::1:8080",
+                                           "localhos/",
+                                           "localhost:x",
+                                           "localhost:65536",
+                                           "example.com:443",
+                                           "example.com/",
+                                           "exam\0le.com",
+                                           long_name,
+                                           long_name + "b",
+                                           std::string(64, '/'),
+                                           "abcdefgh",
+                                           "abcdefg@",
+                                           "abcdefghabcdefgh",
+                                           "abcdefghabcdefg@",
+                                           "abcdefg@abcdefgh"};
+  HostCheck check;
+  for (const std::string& first : values) {
+    for (const std::string& second : values) {
+      for (const std::string& value : {first, second, first}) {
+        const test::GuardedBytes bytes{value};
+        ASSERT_EQ(check.valid(bytes.view()), valid_host(bytes.view(), true)) << first << second;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace leantea::http

@@ -5,6 +5,8 @@
 // within a second.
 #pragma once
 
+#include <time.h>
+
 #include <cstdint>
 
 #include "app/engine.hpp"
@@ -14,12 +16,27 @@ namespace leantea::net {
 class Clock {
  public:
   /// What time it is now. `mono` never goes back from one call to the next.
-  app::Now read() noexcept;
+  app::Now read() noexcept {
+    const std::int64_t now = monotonic_ns();
+    if (now >= wall_due_ns_) [[unlikely]]
+      read_wall(now);
+    return {.mono = now / kNanosPerMilli, .unix_seconds = unix_seconds_};
+  }
 
   /// The monotonic clock alone, for deadlines set from other threads. Any thread.
-  static base::Millis monotonic_ms() noexcept;
+  static base::Millis monotonic_ms() noexcept { return monotonic_ns() / kNanosPerMilli; }
 
  private:
+  static constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
+  static constexpr std::int64_t kNanosPerMilli = 1'000'000;
+
+  static std::int64_t monotonic_ns() noexcept {
+    timespec at;  // filled in: this clock cannot fail
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return static_cast<std::int64_t>(at.tv_sec) * kNanosPerSecond + at.tv_nsec;
+  }
+  void read_wall(std::int64_t now) noexcept;
+
   std::int64_t wall_due_ns_ = 0;  ///< monotonic time at which the wall clock is read again
   std::int64_t unix_seconds_ = 0;
 };

@@ -63,7 +63,7 @@ TEST_F(Budgets, OnePieceOfOutputForABatch) {
   connection_->receive(batch);
   std::array<struct iovec, 8> pieces;
   expect_within("pieces of output per 16 pipelined requests",
-                static_cast<double>(connection_->output(pieces)));
+                static_cast<double>(connection_->output(pieces).count));
   connection_->sent(connection_->output_size());
 }
 

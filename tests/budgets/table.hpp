@@ -30,9 +30,9 @@ inline constexpr Budget kBudgets[] = {
     {"send calls per request", 1.001, 1},
     {"epoll_ctl calls per request", 0, 0},
     {"other calls per request", 0.02, 0},
-    {"instructions per /health", 2060, 2014},
-    {"instructions per /json", 3040, 2965},
-    {"instructions per /echo", 2480, 2418},
+    {"instructions per /health", 1440, 1406},
+    {"instructions per /json", 2410, 2361},
+    {"instructions per /echo", 1850, 1814},
     {"bytes per idle connection", 192, 147},
     {"resident bytes at start", 4.5 * 1024 * 1024, 4'173'824},
 };

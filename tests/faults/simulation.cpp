@@ -106,7 +106,7 @@ class Simulation {
   void send(std::size_t window) {
     if (!connection_->wants_output()) return;
     std::array<struct iovec, 3> pieces;
-    const std::size_t count = connection_->output(pieces);
+    const std::size_t count = connection_->output(pieces).count;
     std::size_t taken = 0;
     for (std::size_t i = 0; i < count && taken < window; ++i) {
       const std::size_t part = std::min(pieces[i].iov_len, window - taken);
@@ -134,7 +134,7 @@ class Simulation {
   /// Contract 2: what output() showed stays where it is until it is taken.
   void remember_output() {
     std::array<struct iovec, 3> pieces;
-    const std::size_t count = connection_->output(pieces);
+    const std::size_t count = connection_->output(pieces).count;
     shown_.clear();
     for (std::size_t i = 0; i < count; ++i)
       shown_.emplace_back(

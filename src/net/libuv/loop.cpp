@@ -221,10 +221,8 @@ void Loop::flush(Channel& channel) {
   app::Connection& connection = channel.connection;
   for (int i = 0; i < kSendsPerTurn; ++i) {
     struct iovec pieces[kMaxPieces];
-    const std::size_t count = connection.output(pieces);
-    std::size_t offered = 0;
-    for (std::size_t p = 0; p < count; ++p) offered += pieces[p].iov_len;
-    const IoResult result = send(channel.fd, {pieces, count});
+    const base::Pieces offered = connection.output(pieces);
+    const IoResult result = send(channel.fd, {pieces, offered.count});
     if (!result.ok()) {
       channel.write_blocked = result.error == IoError::kWouldBlock;
       if (!channel.write_blocked) connection.peer_gone();
@@ -232,7 +230,7 @@ void Loop::flush(Channel& channel) {
     }
     const auto taken = static_cast<std::size_t>(result.bytes);
     connection.sent(taken);
-    if (taken < offered) {
+    if (taken < offered.bytes) {
       channel.write_blocked = true;  // the kernel is full: another try would only say so
       return;
     }

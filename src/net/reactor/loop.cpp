@@ -53,11 +53,6 @@ std::expected<void, std::string> Loop::open(std::vector<Listener> listeners) {
   return {};
 }
 
-void Loop::run() {
-  name_this_thread("leantea/" + std::to_string(index_));
-  while (!may_end()) turn();
-}
-
 void Loop::wake() noexcept {
   if (!woken_.exchange(true)) poller_.wake();
 }
@@ -95,10 +90,8 @@ void Loop::flush(Channel& channel) {
   app::Connection& connection = channel.connection;
   for (int i = 0; i < kSendsPerTurn; ++i) {
     struct iovec pieces[kMaxPieces];
-    const std::size_t count = connection.output(pieces);
-    std::size_t offered = 0;
-    for (std::size_t p = 0; p < count; ++p) offered += pieces[p].iov_len;
-    const IoResult result = send(channel.fd, {pieces, count});
+    const base::Pieces offered = connection.output(pieces);
+    const IoResult result = send(channel.fd, {pieces, offered.count});
     if (!result.ok()) {
       channel.write_blocked = result.error == IoError::kWouldBlock;
       if (!channel.write_blocked) connection.peer_gone();
@@ -106,7 +99,7 @@ void Loop::flush(Channel& channel) {
     }
     const auto taken = static_cast<std::size_t>(result.bytes);
     connection.sent(taken);
-    if (taken < offered) {
+    if (taken < offered.bytes) {
       channel.write_blocked = true;  // the kernel is full: another try would only say so
       return;
     }
@@ -120,13 +113,12 @@ void Loop::flush(Channel& channel) {
 void Loop::settle(Channel& channel) {
   app::Connection& connection = channel.connection;
   if (connection.wants_output() && !channel.write_blocked) flush(channel);
-  if (connection.wants_write_shutdown()) {
-    shut_down_sending(channel.fd);
-    connection.write_shutdown_done();
-  }
-  if (connection.finished()) {
-    close_channel(channel);
-    return;
+  if (connection.closing()) [[unlikely]] {
+    if (connection.wants_write_shutdown()) {
+      shut_down_sending(channel.fd);
+      connection.write_shutdown_done();
+    }
+    if (connection.finished()) return close_channel(channel);
   }
   const Interest interest = wanted_interest(channel);
   if (interest != channel.interest) set_interest(channel, interest);
@@ -178,6 +170,8 @@ void Loop::dispatch(const Event& event) {
   if (tag == nullptr) {
     // Cleared before the mail is taken: who posts after that wakes us again.
     woken_.store(false);
+    if (const base::Millis until = drain_until_.load(); until != draining_until_)
+      begin_drain(until);
   } else if ((bits & kPortBit) != 0) {
     accept_ready(*reinterpret_cast<Port*>(bits & ~kPortBit));
   } else {
@@ -194,16 +188,17 @@ void Loop::turn() {
   engine_.run_posted();
   engine_.run_due();
   settle_touched();
-  keep_time();
+  if (own_due_ <= engine_.now().mono) [[unlikely]]
+    keep_time();
   channels_.end_turn();
 }
 
 int Loop::wait_ms() const noexcept {
   if (!due_.empty()) return 0;
   const int wait = engine_.wait_ms();
-  const base::Millis due = std::min({gate_.opens_at(), refused_.due(), ports_close_at_});
-  if (due == AcceptGate::kNever) return wait;
-  const auto own = static_cast<int>(std::max<base::Millis>(due - engine_.now().mono, 0));
+  if (own_due_ == AcceptGate::kNever) [[likely]]
+    return wait;
+  const auto own = static_cast<int>(std::max<base::Millis>(own_due_ - engine_.now().mono, 0));
   return wait < 0 ? own : std::min(wait, own);
 }
 
@@ -213,7 +208,10 @@ void Loop::settle_touched() {
   while (app::Connection* connection = engine_.take_touched()) {
     due_.push_back(&channel_of(*connection));
   }
-  if (due_.empty()) return;
+  if (!due_.empty()) settle_due();
+}
+
+void Loop::settle_due() {
   taken_.swap(due_);
   for (Channel* channel : taken_) {
     if (channel->is_open()) settle(*channel);
@@ -221,15 +219,13 @@ void Loop::settle_touched() {
   taken_.clear();
 }
 
+/// What is due of the loop's own: of its gate, its ports, and those it turned away.
 void Loop::keep_time() {
   const base::Millis now = engine_.now().mono;
   if (gate_.may_open(now)) resume_accepting();
   if (refused_.due() <= now) refused_.expire(now);
   if (ports_close_at_ <= now) close_ports();
-  if (const base::Millis until = drain_until_.load(std::memory_order_acquire);
-      until != draining_until_) {
-    begin_drain(until);
-  }
+  own_due_ = std::min({gate_.opens_at(), refused_.due(), ports_close_at_});
 }
 
 // ---- Listeners ----
@@ -287,6 +283,7 @@ bool Loop::refuse_one(Port& port) {
   const AcceptResult next = accept_next(listener.fd(), listener.tcp_nodelay(), Blocking::kNo);
   if (next.error != IoError::kNone) return accept_failed(next.error);
   refused_.refuse(next.fd, engine_.refusal(), engine_.now().mono);
+  own_due_ = 0;
   return true;
 }
 
@@ -310,6 +307,7 @@ Loop& Loop::home_for_next() noexcept {
 void Loop::pause_accepting(std::string_view why) {
   const base::Millis now = engine_.now().mono;
   gate_.shut(now);
+  own_due_ = 0;
   unwatch_ports();
   if (!group_.shortage_line.due(now)) return;
   shared_.application.log("accepting is paused, new connections wait: " + std::string(why));
@@ -331,7 +329,9 @@ void Loop::watch_ports() {
     const int code = poller_.add_listener(listener.fd(), listener.shared(),
                                           reinterpret_cast<void*>(bits | kPortBit));
     port->watched = code == 0;
-    if (code != 0) gate_.shut(engine_.now().mono);  // out of memory: again in a moment
+    if (code == 0) continue;
+    gate_.shut(engine_.now().mono);  // out of memory: again in a moment
+    own_due_ = 0;
   }
 }
 
@@ -370,7 +370,9 @@ void Loop::close_channel(Channel& channel) {
   channels_.close(channel);
   close_socket(fd, reset);
   load_.store(engine_.connection_count(), std::memory_order_relaxed);
+  if (gate_.is_open()) return;
   gate_.room_made();
+  own_due_ = 0;
 }
 
 // ---- The end ----
@@ -382,6 +384,7 @@ void Loop::begin_drain(base::Millis deadline) {
   if (!first) return;
   for (const auto& port : ports_) port->listener.stop_handshakes();
   ports_close_at_ = engine_.now().mono + Listener::kHandshakeGraceMs;
+  own_due_ = 0;
 }
 
 /// The second step of closing listeners, after stop_handshakes() and its grace: takes who is left.
@@ -395,8 +398,13 @@ void Loop::close_ports() {
   ports_.clear();
 }
 
+void Loop::run() {
+  name_this_thread("leantea/" + std::to_string(index_));
+  while (draining_until_ == AcceptGate::kNever || !may_end()) turn();
+}
+
+/// REQUIRES: draining.
 bool Loop::may_end() noexcept {
-  if (draining_until_ == AcceptGate::kNever) return false;
   if (!ports_.empty() || !engine_.finished()) return false;
   std::uint32_t none = 0;
   return gifts_.compare_exchange_strong(none, kClosed);

@@ -82,7 +82,7 @@ class Loop final : public app::Waker {
   /// Bytes asked for in one receive. Above 64 KiB larger bodies get no cheaper.
   static constexpr std::size_t kReceiveBytes = 64 * 1024;
 
-  // The way of a small request, all of it inlined into turn() (loop.cpp says why), leaves first.
+  // The way of a small request, all of it inlined into run() (loop.cpp says why), leaves first.
   [[gnu::always_inline]] inline void flush(Channel& channel);
   [[gnu::always_inline]] inline void settle(Channel& channel);
   [[gnu::always_inline]] inline void read_ready(Channel& channel);
@@ -90,9 +90,10 @@ class Loop final : public app::Waker {
   [[gnu::always_inline]] inline void dispatch(const Event& event);
 
   // One turn.
-  void turn();
-  int wait_ms() const noexcept;
+  [[gnu::always_inline]] inline void turn();
+  [[gnu::always_inline]] inline int wait_ms() const noexcept;
   void settle_touched();
+  void settle_due();
   void keep_time();
 
   // Listeners.
@@ -144,6 +145,8 @@ class Loop final : public app::Waker {
   std::vector<Channel*> taken_;  ///< those of them being settled; keeps its memory
   unsigned next_neighbour_ = 0;
   base::Millis ports_close_at_ = AcceptGate::kNever;
+  /// When keep_time() has something to do. Whatever makes that earlier sets it to 0: look in this turn.
+  base::Millis own_due_ = 0;
   base::Millis draining_until_ = AcceptGate::kNever;
   std::unique_ptr<char[]> receive_buffer_;
 

@@ -70,16 +70,14 @@ void ConnectionThread::flush(Channel& channel) {
   app::Connection& connection = channel.connection;
   for (int i = 0; i < kSendsPerTurn && connection.wants_output(); ++i) {
     struct iovec pieces[kMaxPieces];
-    const std::size_t count = connection.output(pieces);
-    std::size_t offered = 0;
-    for (std::size_t p = 0; p < count; ++p) offered += pieces[p].iov_len;
-    const IoResult result = send_now(channel.fd, {pieces, count});
+    const base::Pieces offered = connection.output(pieces);
+    const IoResult result = send_now(channel.fd, {pieces, offered.count});
     channel.write_blocked = result.error == IoError::kWouldBlock;
     if (channel.write_blocked) return;
     if (!result.ok()) return connection.peer_gone();
     const auto taken = static_cast<std::size_t>(result.bytes);
     connection.sent(taken);
-    channel.write_blocked = taken < offered;
+    channel.write_blocked = taken < offered.bytes;
     if (channel.write_blocked) return;  // the kernel is full: another try would only say so
   }
 }

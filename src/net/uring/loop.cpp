@@ -393,7 +393,7 @@ void Loop::settle(Channel& channel) {
 
 void Loop::flush(Channel& channel) {
   struct iovec pieces[kMaxPieces];
-  const std::size_t count = channel.connection.output(pieces);
+  const std::size_t count = channel.connection.output(pieces).count;
   std::size_t offered = 0;
   std::size_t used = 0;
   while (used < count && offered < kSendBytes) {

@@ -1,0 +1,124 @@
+// The ends of lines and names: whatever the scanner finds, looking at each byte must find too.
+#include "h1/line_scanner.hpp"
+
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/guarded_bytes.hpp"
+
+namespace leantea::h1 {
+namespace {
+
+bool is_control(char c) {
+  const auto octet = static_cast<unsigned char>(c);
+  return (octet < 0x20 && c != '\t') || octet == 0x7f;
+}
+
+/// Where the line that goes on at `at` ends, or npos; as line_end() should say it.
+std::size_t end_by_bytes(std::string_view section, std::size_t at) {
+  while (at < section.size() && !is_control(section[at])) ++at;
+  return section.substr(at).starts_with("\r\n") ? at : std::string_view::npos;
+}
+
+/// A line's text of `size` bytes, now and then with what looks like a control character and is none.
+std::string text(std::minstd_rand& random, std::size_t size) {
+  static constexpr std::string_view kOdd = "\t\x80\xff\xe2\x84\xa2";
+  std::string line(size, 'x');
+  for (char& c : line) {
+    if (random() % 29 == 0) c = kOdd[random() % kOdd.size()];
+  }
+  return line;
+}
+
+TEST(LineScanner, FindsEveryLineEnd) {
+  std::minstd_rand random(1);
+  for (int round = 0; round < 1000; ++round) {
+    std::string section;
+    while (section.size() < LineScanner::kReadableBytes || random() % 4 != 0)
+      section += text(random, random() % (round % 2 == 0 ? 20 : 150)) + "\r\n";
+    const test::GuardedBytes bytes{section};
+    const char* const begin = bytes.view().data();
+    LineScanner scanner{begin, begin + section.size()};
+    for (std::size_t line = 0; line < section.size();) {
+      const std::size_t expected = end_by_bytes(section, line);
+      const char* const found = scanner.line_end(begin + line);
+      ASSERT_NE(found, nullptr) << testing::PrintToString(section) << line;
+      ASSERT_EQ(static_cast<std::size_t>(found - begin), expected)
+          << testing::PrintToString(section);
+      line = expected + 2;
+    }
+    EXPECT_EQ(scanner.line_end(begin + section.size()), nullptr);
+  }
+}
+
+TEST(LineScanner, FindsNoLineEndBehindAControlCharacter) {
+  for (const std::size_t size : {18, 40, 63, 64, 65, 100, 127, 128, 129}) {
+    for (std::size_t at = 0; at < size; ++at) {
+      for (const char control : {'\0', '\n', '\r', '\x1f', '\x7f'}) {
+        std::string section = std::string(size, 'x') + "\r\n";
+        section[at] = control;
+        const test::GuardedBytes bytes{section};
+        const char* const begin = bytes.view().data();
+        const std::size_t expected = end_by_bytes(section, 0);
+        const char* const found = LineScanner{begin, begin + section.size()}.line_end(begin);
+        const std::size_t where =
+            found == nullptr ? std::string_view::npos : static_cast<std::size_t>(found - begin);
+        ASSERT_EQ(where, expected) << size << " " << at;
+      }
+    }
+  }
+}
+
+TEST(LineScanner, FindsNothingInALineThatIsCut) {
+  for (std::size_t size = LineScanner::kReadableBytes; size < 200; ++size) {
+    for (const std::string_view last : {"x", "\r"}) {
+      const test::GuardedBytes bytes{std::string(size, 'x').append(last)};
+      const char* const begin = bytes.view().data();
+      LineScanner scanner{begin, begin + bytes.view().size()};
+      EXPECT_EQ(scanner.line_end(begin), nullptr) << size;
+    }
+  }
+}
+
+TEST(LineScanner, FindsTheEndOfAToken) {
+  for (const std::size_t size : {18, 31, 32, 33, 50}) {
+    for (std::size_t at = 0; at < size; ++at) {
+      for (const char end : {':', ' ', '\0', '\x80', '\r'}) {
+        std::string section(size, 'x');
+        section[at] = end;
+        const test::GuardedBytes bytes{section};
+        const char* const begin = bytes.view().data();
+        const LineScanner scanner{begin, begin + size};
+        const char* const expected = size - at > 2 ? begin + at : nullptr;
+        ASSERT_EQ(scanner.token_end(begin), expected) << size << " " << at;
+      }
+    }
+  }
+}
+
+TEST(LineScanner, FindsUsualNamesUpToTheLastLine) {
+  for (const std::string_view line :
+       {"Host: a", "Accept: */*", "Accept-Encoding: x", "Cookie: 1"}) {
+    for (std::size_t before = 0; before < 40; ++before) {
+      const std::string section = std::string(before, 'x') + std::string(line) + "\r\n\r\n";
+      if (section.size() < LineScanner::kReadableBytes) continue;
+      const test::GuardedBytes bytes{section};
+      const char* const begin = bytes.view().data();
+      const LineScanner scanner{begin, begin + section.size()};
+      const UsualName* const usual = scanner.usual_name(begin + before);
+#ifdef __SSE4_1__
+      ASSERT_NE(usual, nullptr) << line;
+      EXPECT_EQ(usual->size, line.find(':'));
+#else
+      EXPECT_EQ(usual, nullptr);
+#endif
+    }
+  }
+}
+
+}  // namespace
+}  // namespace leantea::h1
