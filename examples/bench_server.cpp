@@ -46,7 +46,7 @@ struct Report {
   int count = 42;
   std::array<std::string_view, 2> tags = {"bench", "cpp"};
 
-  /// Shows every member with its name.
+  /// Shows every member with its name, a literal that needs no escaping.
   template <class Visitor>
   void visit(Visitor member) const {
     member("ok", ok);
@@ -85,13 +85,15 @@ bool is_plain(std::string_view text) {
   }
   if (text.size() >= 4)
     return !has_to_escape(load<std::uint32_t>(text.data()) | load<std::uint32_t>(end - 4) << 32);
-  for (const char c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == '"' || c == '\\') return false;
-  return true;
+  if (text.empty()) return true;
+  const auto byte = [](char c) { return std::uint64_t{static_cast<unsigned char>(c)}; };
+  constexpr std::uint64_t kSpaces = 0x2020'2020'2000'0000;  // where no byte is
+  return !has_to_escape(byte(text.front()) | byte(text[text.size() / 2]) << 8 |
+                        byte(text.back()) << 16 | kSpaces);
 }
 
 /// RapidJSON's writer, with a short cut for texts in which nothing needs escaping, as in most: they are
-/// copied at once and not byte by byte: 830 instructions for the document instead of 1,800.
+/// copied at once and not byte by byte.
 class JsonWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
  public:
   void text(std::string_view text) {
@@ -99,11 +101,21 @@ class JsonWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
       String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
       return;
     }
+    put_plain(text.data(), text.size());
+  }
+  /// A member's name; its size is known to the compiler, so this is a few moves.
+  template <std::size_t kSize>
+  void name(const char (&literal)[kSize]) {
+    put_plain(literal, kSize - 1);
+  }
+
+ private:
+  [[gnu::always_inline]] void put_plain(const char* text, std::size_t size) {
     Prefix(rapidjson::kStringType);
-    char* const out = os_->Push(text.size() + 2);
+    char* const out = os_->Push(size + 2);
     out[0] = '"';
-    std::memcpy(out + 1, text.data(), text.size());
-    out[text.size() + 1] = '"';
+    std::memcpy(out + 1, text, size);
+    out[size + 1] = '"';
   }
 };
 
@@ -122,8 +134,8 @@ void write_json(JsonWriter& out, const Value& value) {
     out.EndArray();
   } else {
     out.StartObject();
-    value.visit([&out](std::string_view name, const auto& member) {
-      out.text(name);
+    value.visit([&out](const auto& name, const auto& member) {
+      out.name(name);
       write_json(out, member);
     });
     out.EndObject();
@@ -145,7 +157,11 @@ std::string_view json_text(const Value& value) {
 
 Response health(const Request&) { return Response::text("OK"); }
 
-Response json(const Request&) { return Response::json(Content::borrowed(json_text(Report{}))); }
+/// Flattened, because RapidJSON's many small functions are called too often for the compiler to inline them,
+/// and the calls are a third of the work.
+[[gnu::flatten]] Response json(const Request&) {
+  return Response::json(Content::borrowed(json_text(Report{})));
+}
 
 Response echo(Request& r) { return Response::bytes(r.take_body()); }
 

@@ -145,6 +145,8 @@ class Connection : private base::TimerNode {  // the node of its one deadline
   [[gnu::always_inline]] inline std::string_view take_input(std::string_view in);
   [[gnu::always_inline]] inline bool take_head(std::string_view& in);
   void take_body(std::string_view& in);
+  [[gnu::always_inline]] inline std::optional<Status> resolve(const http::RequestHead& head,
+                                                              Request& request);
   [[gnu::always_inline]] inline void dispatch(const http::RequestHead& head, std::string_view& in);
   static bool take_whole_content(Request& request, RequestFacts& facts,
                                  std::string_view& in) noexcept;
@@ -156,6 +158,8 @@ class Connection : private base::TimerNode {  // the node of its one deadline
   static Response routeless_response(Method method, std::string_view path, MethodSet allowed);
   void log_failure(const Request& request, std::string_view what) const;
   void replace_broken(const Request& request, Response& response) const;
+  [[gnu::always_inline]] inline void answer(Response&& response, Method method, Version version,
+                                            bool close);
   [[gnu::always_inline]] inline void respond(const http::RequestHead& head, Request& request,
                                              const RequestFacts& facts, Response&& response);
   [[gnu::noinline]] void respond_without_handler(const http::RequestHead& head, Request& request,
@@ -184,7 +188,6 @@ class Connection : private base::TimerNode {  // the node of its one deadline
   void advance();
   void send_answers();
   bool continue_input();
-  void answer(Response&& response, Method method, Version version, bool close);
   bool closes_after(const Exchange& exchange) const noexcept;
   void pop_front();
   void close_after_answer();

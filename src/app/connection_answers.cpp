@@ -54,15 +54,6 @@ bool Connection::continue_input() {
   return true;
 }
 
-void Connection::answer(Response&& response, Method method, Version version, bool close) {
-  const h1::AnswerContext context{.version = version,
-                                  .head = method == Method::kHead,
-                                  .close = close,
-                                  .date_line = engine_.date_line()};
-  if (h1::encode_response(std::move(response), context, engine_.blocks(), output_).close)
-    closing_ = more_came_ ? Closing::kLinger : Closing::kFlush;
-}
-
 bool Connection::closes_after(const Exchange& exchange) const noexcept {
   if (!exchange.keep_alive()) return true;
   // While the server drains, the last request that has come is the last one.

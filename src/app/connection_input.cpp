@@ -58,6 +58,15 @@ Response options_response(MethodSet methods) {
 // From received bytes to the answer's bytes, leaves first, all inlined into receive(): the frames of six
 // functions would be a tenth of the instructions.
 
+void Connection::answer(Response&& response, Method method, Version version, bool close) {
+  const h1::AnswerContext context{.version = version,
+                                  .head = method == Method::kHead,
+                                  .close = close,
+                                  .date_line = engine_.date_line()};
+  if (h1::encode_response(std::move(response), context, engine_.blocks(), output_).close)
+    closing_ = more_came_ ? Closing::kLinger : Closing::kFlush;
+}
+
 /// Answers without asking for what is left of the content: at once where nothing stands before it, else
 /// in its turn.
 void Connection::respond(const http::RequestHead& head, Request& request, const RequestFacts& facts,
@@ -72,30 +81,34 @@ void Connection::respond(const http::RequestHead& head, Request& request, const 
       .answer_instead(std::move(response));
 }
 
+/// Says in `request` what it is for, or what is wrong with its target or Host (RFC 9112 §3.2).
+std::optional<Status> Connection::resolve(const http::RequestHead& head, Request& request) {
+  if (head.plain_path) [[likely]] {
+    request.path_ = head.target();
+  } else {
+    const std::span<char> scratch = engine_.scratch_path();
+    const auto target =
+        http::resolve_target(head.method, head.target(), scratch.data(), scratch.size());
+    if (!target) return target.error();
+    request.path_ = target->path;
+    request.query_ = target->query;
+    request.authority_ = target->authority;
+  }
+  const auto host = head.find(http::FieldName::kHost);
+  if (!host) return std::nullopt;
+  if (!engine_.host_check().valid(*host)) return Status::kBadRequest;
+  // RFC 9112 §3.2.2: the authority of an absolute-form overrides Host.
+  if (request.authority_.empty()) request.authority_ = *host;
+  return std::nullopt;
+}
+
 void Connection::dispatch(const http::RequestHead& head, std::string_view& in) {
   const auto framing = h1::decide_framing(head);
   if (!framing) return refuse(framing.error(), head.method);
-  http::Target target{.path = head.target()};
-  if (!head.plain_path) {
-    const std::span<char> scratch = engine_.scratch_path();
-    const auto resolved =
-        http::resolve_target(head.method, head.target(), scratch.data(), scratch.size());
-    if (!resolved) return refuse(resolved.error(), head.method);
-    target = *resolved;
-  }
-  std::string_view host;
-  if (const auto field = head.find(http::FieldName::kHost)) {
-    host = *field;
-    if (!engine_.host_check().valid(host)) return refuse(Status::kBadRequest, head.method);
-  }
-
   Request request;
+  if (const auto wrong = resolve(head, request)) return refuse(*wrong, head.method);
   request.head_ = &head;
   request.connection_ = this;
-  request.path_ = target.path;
-  request.query_ = target.query;
-  // RFC 9112 §3.2.2: the authority of an absolute-form overrides Host.
-  request.authority_ = target.authority.empty() ? host : target.authority;
   request.method_ = head.method;
   request.version_ = head.version;
 

@@ -19,7 +19,7 @@ constexpr base::Millis kNoTimeout = INT64_MAX / 2;
 }  // namespace
 
 Engine::Engine(ServerShared& shared, Waker& waker, Now now)
-    : shared_(shared), waker_(waker), now_(now), wheel_(now.mono) {
+    : shared_(shared), limits_(shared.limits), waker_(waker), now_(now), wheel_(now.mono) {
   const auto bound = [](Limits::milliseconds timeout) {
     return timeout.count() == 0 ? kNoTimeout : timeout.count();
   };

@@ -105,7 +105,7 @@ class Engine {
   void give_back_place() noexcept;
   bool has_place() const noexcept;
   bool refuses_above_connections() const noexcept {
-    return shared_.limits.refuse_above_connections;
+    return limits_.refuse_above_connections;
   }
   /// A complete 503 answer with `Connection: close`. Valid until the next set_now().
   std::string_view refusal() noexcept;
@@ -133,7 +133,7 @@ class Engine {
   // ---- For connections ----
 
   ServerShared& shared() noexcept { return shared_; }
-  const Limits& limits() const noexcept { return shared_.limits; }
+  const Limits& limits() const noexcept { return limits_; }
   base::BlockPool& blocks() noexcept { return blocks_; }
   std::string_view date_line() const noexcept { return date_.line(); }
   /// Sets the one timer of a connection; see TimerWheel::set.
@@ -169,6 +169,7 @@ class Engine {
   void remove(Connection& connection) noexcept;
 
   ServerShared& shared_;
+  const Limits& limits_;  ///< shared_.limits, at hand
   Waker& waker_;
   Now now_;
   base::DateCache date_;

@@ -133,8 +133,9 @@ consteval std::uint64_t word(const char (&text)[9]) {
 /// Takes a request line of the kind nearly all are, whole, and returns its size; 0 for all others,
 /// which parse_request_line() judges. Four comparisons of words instead of some hundred instructions
 /// for the general case.
-std::size_t take_usual_request_line(const char* line, const char* end, const Limits& limits,
-                                    RequestHead& out) noexcept {
+[[gnu::always_inline]] inline std::size_t take_usual_request_line(const char* line, const char* end,
+                                                                  const Limits& limits,
+                                                                  RequestHead& out) noexcept {
   if (distance(line, end) < kSmallestRequestLine) return 0;
 
   Method method;
@@ -225,8 +226,9 @@ static_assert(Limits::kMaxHeaderCount - 1 <= UINT8_MAX);  // RequestHead::first
 
 /// Judges the field lines from `section` on and the empty line behind them. On kComplete, `consumed`
 /// is their size.
-HeadResult parse_field_lines(const char* section, const char* end, const Limits& limits,
-                             RequestHead& out) noexcept {
+[[gnu::always_inline]] inline HeadResult parse_field_lines(const char* section, const char* end,
+                                                           const Limits& limits,
+                                                           RequestHead& out) noexcept {
   static_assert(kSmallestRequestLine + kLineEnd.size() >= LineScanner::kReadableBytes);
   // No field line ends behind this.
   const char* const stop =
