@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <ranges>
 #include <vector>
 
 #include <fmt/format.h>
@@ -159,7 +160,7 @@ FoldedStacks fold(std::string_view perf_script) {
   const auto finish = [&] {
     if (program.empty()) return;
     std::string stack = program;
-    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) stack += ';' + *frame;
+    for (const std::string& frame : std::views::reverse(frames)) stack += ';' + frame;
     ++stacks[stack];
     program.clear();
     frames.clear();

@@ -25,7 +25,7 @@ Application::Application(Router router, Log log)
 void Application::log(std::string_view line) const noexcept {
   try {
     log_(line);
-  } catch (...) {
+  } catch (...) {  // NOLINT(bugprone-empty-catch)
     // There is no place left to say so, and a request must not fail for its log line.
   }
 }

@@ -104,9 +104,7 @@ class Engine {
   bool take_place() noexcept;
   void give_back_place() noexcept;
   bool has_place() const noexcept;
-  bool refuses_above_connections() const noexcept {
-    return limits_.refuse_above_connections;
-  }
+  bool refuses_above_connections() const noexcept { return limits_.refuse_above_connections; }
   /// A complete 503 answer with `Connection: close`. Valid until the next set_now().
   std::string_view refusal() noexcept;
 

@@ -61,7 +61,9 @@ template <std::size_t N>
 struct LowerName {
   static constexpr std::size_t kSize = N - 1;
 
-  consteval LowerName(const char (&lower)[N]) { std::copy_n(lower, kSize, text.begin()); }
+  consteval LowerName(const char (&lower)[N]) {  // NOLINT(google-explicit-constructor)
+    std::copy_n(lower, kSize, text.begin());
+  }
 
   /// 0x20, the bit between upper and lower case, for letters only: a '-' stays what it is.
   consteval std::array<char, kSize> case_bits() const {

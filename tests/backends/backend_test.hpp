@@ -110,6 +110,7 @@ std::size_t spare_descriptors();
 
 }  // namespace leantea::test
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a class's name
 #define BACKEND_SUITE(Name)                                                \
   class Name : public BackendTest {};                                      \
   INSTANTIATE_TEST_SUITE_P(, Name, testing::ValuesIn(leantea::backends()), \

@@ -148,7 +148,7 @@ TEST_P(Vanishing, ConnectionsThatLeaveInTheListenQueue) {
 /// What a client was about to do when it vanished: a head cut anywhere, bodies that break off, handlers that
 /// wait and that are out with a worker, answers too long for the socket, and several at once.
 const std::vector<std::string>& unfinished_business() {
-  static const std::vector<std::string> business = {
+  static const std::vector<std::string> kBusiness = {
       "GET /health HTTP/1.1\r\nHo",
       get("/health") + get("/health") + get("/he"),
       get("/hold"),
@@ -162,7 +162,7 @@ const std::vector<std::string>& unfinished_business() {
       post_head("/gate", 100'000) + std::string(70'000, 'g'),
       post_head("/echo", 10, "Expect: 100-continue\r\n"),
   };
-  return business;
+  return kBusiness;
 }
 
 /// Begins something and vanishes, one way or another.
