@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "app/application.hpp"
 #include "net/reactor/reactor.hpp"
 
 // Present or not, by folder: a build without the library leaves the folder out.
@@ -87,10 +88,13 @@ Made make_threads_backend([[maybe_unused]] app::ServerShared& shared,
 #endif
 }
 
-/// io_uring where it is built and allowed, else the reactor, which works everywhere.
+/// io_uring where it is built and allowed, else the reactor, which works everywhere. Where it is forbidden the log
+/// says so: whoever counts on it should not have to guess.
 Made make_best_backend(app::ServerShared& shared, const BackendOptions& options) {
 #if LEANTEA_BACKEND_URING
-  if (uring_available()) return make_uring(shared, options);
+  const auto works = uring_available();
+  if (works) return make_uring(shared, options);
+  shared.application.log("the backend \"auto\" takes \"reactor\": " + works.error());
 #endif
   return make_reactor(shared, options);
 }

@@ -1,6 +1,7 @@
 // Where a server can be reached.
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -39,6 +40,30 @@ bool machine_has_ipv6() {
   if (fd >= 0) close(fd);
   return has;
 }
+
+/// The environment of a socket unit (sd_listen_fds(3)) with one socket, and its descriptor, which must be 3. Puts
+/// back what was there.
+class SocketUnit {
+ public:
+  explicit SocketUnit(int socket) : before_(fcntl(kFirst, F_DUPFD_CLOEXEC, kFirst + 1)) {
+    EXPECT_EQ(dup2(socket, kFirst), kFirst);
+    setenv("LISTEN_FDS", "1", 1);
+    setenv("LISTEN_PID", std::to_string(getpid()).c_str(), 1);
+  }
+  ~SocketUnit() {
+    unsetenv("LISTEN_FDS");
+    unsetenv("LISTEN_PID");
+    if (before_ < 0) return;
+    dup2(before_, kFirst);
+    close(before_);
+  }
+  SocketUnit(const SocketUnit&) = delete;
+  SocketUnit& operator=(const SocketUnit&) = delete;
+
+ private:
+  static constexpr int kFirst = 3;
+  int before_;
+};
 
 BACKEND_SUITE(Listening);
 
@@ -93,6 +118,35 @@ TEST_P(Listening, OnSeveralAddresses) {
   for (const std::string& address : server->addresses()) {
     EXPECT_EQ(Client(address).ask(get("/health")), "200 OK") << address;
   }
+}
+
+TEST_P(Listening, OnAnInheritedSocketThatOutlivesIt) {
+  const int outside = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(listen(outside, 16), 0);  // on a port of the kernel's choice
+  {
+    const SocketUnit unit(outside);
+    options.addresses = {"systemd"};
+    options.threads = 2;
+    serve();
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(connect().ask(get("/health")), "200 OK");
+    server->stop();
+  }
+  // Who comes now waits for the next server.
+  EXPECT_TRUE(Client(server->port()).connected());
+  close(outside);
+}
+
+TEST_P(Listening, WhereConnectionsAreHeldBackUntilTheirFirstByte) {
+  options.defer_accept_seconds = 5;
+  serve();
+  Client silent = connect();
+  Client client = connect();
+  EXPECT_EQ(client.ask(get("/health")), "200 OK");
+  EXPECT_EQ(client.ask(get("/health")), "200 OK");
+#ifdef __linux__
+  EXPECT_EQ(server->connections(), 1U);
+#endif
+  EXPECT_EQ(silent.ask(get("/health")), "200 OK");
 }
 
 TEST_P(Listening, OnAPortInUseIsAnError) {

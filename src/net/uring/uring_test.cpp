@@ -20,6 +20,7 @@
 #include <chrono>
 #include <cstddef>
 #include <future>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -216,9 +217,11 @@ INSTANTIATE_TEST_SUITE_P(Buffers, UringLoop, testing::Bool(),
 
 // ---- Where there is none ----
 
-/// uring_available() on a thread that gets `code` from io_uring_setup(2).
-std::string problem_when_setup_fails(int code) {
-  std::string problem;
+/// What `body` returns on a thread that gets `code` from io_uring_setup(2); nothing where threads cannot be
+/// forbidden anything.
+template <typename Body>
+std::optional<std::string> where_setup_fails(int code, Body body) {
+  std::optional<std::string> result;
   std::thread([&] {
     std::array<sock_filter, 4> program{{
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -227,21 +230,23 @@ std::string problem_when_setup_fails(int code) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     }};
     const sock_fprog filter{.len = program.size(), .filter = program.data()};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
-      problem = "no seccomp";
-      return;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0) {
+      result = body();
     }
-    const auto works = uring_available();
-    problem = works ? "none" : works.error();
   }).join();
-  return problem;
+  return result;
+}
+
+std::optional<std::string> problem_when_setup_fails(int code) {
+  return where_setup_fails(code, [] {
+    const auto works = uring_available();
+    return works ? std::string("none") : works.error();
+  });
 }
 
 TEST(UringAvailable, NamesTheReasonInOneLine) {
-  if (const std::string probe = problem_when_setup_fails(EPERM); probe == "no seccomp") {
-    GTEST_SKIP() << "this system has no seccomp filters";
-  }
+  if (!problem_when_setup_fails(EPERM)) GTEST_SKIP() << "this system has no seccomp filters";
   EXPECT_EQ(problem_when_setup_fails(EPERM),
             "io_uring is forbidden to this process (a seccomp profile, or sysctl "
             "kernel.io_uring_disabled)");
@@ -250,6 +255,34 @@ TEST(UringAvailable, NamesTheReasonInOneLine) {
             "this kernel's io_uring is too old: it takes Linux 6.1 or newer");
   EXPECT_EQ(problem_when_setup_fails(ENOMEM), "no memory for io_uring (ulimit -l)");
   EXPECT_EQ(problem_when_setup_fails(EMFILE), "cannot make an io_uring: Too many open files");
+}
+
+/// What making the backend `name` logs, and then its name or why there is none, each on a line.
+std::string made_as(std::string_view name) {
+  std::string said;
+  const Limits limits;
+  const app::Application application(plain_router(),
+                                     [&](std::string_view line) { said.append(line) += '\n'; });
+  app::WorkerPool workers{1};
+  app::ServerShared shared{application, limits, workers};
+  const auto backend = make_backend(name, shared, {.loops = 1});
+  return said + (backend ? std::string((*backend)->name()) : backend.error());
+}
+
+TEST(UringAvailable, WhereItIsForbiddenAutoTakesTheReactorAndSaysSoInOneLine) {
+  const auto said = where_setup_fails(EPERM, [] { return made_as("auto"); });
+  if (!said) GTEST_SKIP() << "this system has no seccomp filters";
+  EXPECT_EQ(*said,
+            "the backend \"auto\" takes \"reactor\": io_uring is forbidden to this process (a "
+            "seccomp profile, or sysctl kernel.io_uring_disabled)\nreactor");
+}
+
+TEST(UringAvailable, WhereItIsForbiddenItIsAnErrorThatNamesTheWayOut) {
+  const auto said = where_setup_fails(EPERM, [] { return made_as("uring"); });
+  if (!said) GTEST_SKIP() << "this system has no seccomp filters";
+  EXPECT_EQ(*said,
+            "the backend \"uring\" does not work here: io_uring is forbidden to this process (a "
+            "seccomp profile, or sysctl kernel.io_uring_disabled): choose another, or \"auto\"");
 }
 
 // ---- Too small ----
