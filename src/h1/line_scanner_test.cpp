@@ -56,7 +56,7 @@ TEST(LineScanner, FindsEveryLineEnd) {
 }
 
 TEST(LineScanner, FindsNoLineEndBehindAControlCharacter) {
-  for (const std::size_t size : {18, 40, 63, 64, 65, 100, 127, 128, 129}) {
+  for (const std::size_t size : {18U, 40U, 63U, 64U, 65U, 100U, 127U, 128U, 129U}) {
     for (std::size_t at = 0; at < size; ++at) {
       for (const char control : {'\0', '\n', '\r', '\x1f', '\x7f'}) {
         std::string section = std::string(size, 'x') + "\r\n";
@@ -85,7 +85,7 @@ TEST(LineScanner, FindsNothingInALineThatIsCut) {
 }
 
 TEST(LineScanner, FindsTheEndOfAToken) {
-  for (const std::size_t size : {18, 31, 32, 33, 50}) {
+  for (const std::size_t size : {18U, 31U, 32U, 33U, 50U}) {
     for (std::size_t at = 0; at < size; ++at) {
       for (const char end : {':', ' ', '\0', '\x80', '\r'}) {
         std::string section(size, 'x');
