@@ -193,8 +193,8 @@ void Ring::flush() noexcept {
 }
 
 /// A send is complete as soon as it is handed over: to wait for one completion would mean not to wait, but to have a
-/// turn for the sends of the last one and then another for what comes. So last sends are not counted. With one
-/// connection a request is 1 system call and 0.91 times the floor's CPU instead of 2 and 1.00.
+/// turn for the sends of the last one and then another for what comes. So last sends are not counted, and a request is
+/// one system call fewer where few connections are busy (docs/experiments-uring.md has the figures).
 unsigned Ring::wait(int timeout_ms) noexcept {
   io_uring_cq_advance(&ring_, taken_);
   int result = 0;
