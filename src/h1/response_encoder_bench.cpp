@@ -30,7 +30,7 @@ class Sink {
   base::OutputQueue& out() { return out_; }
   /// Sends all there is, as a kernel with room in its buffer.
   void send_all() {
-    std::array<struct iovec, 16> pieces;
+    std::array<struct iovec, 16> pieces{};
     while (!out_.empty()) {
       const std::size_t count = out_.gather(pieces).count;
       benchmark::DoNotOptimize(pieces);

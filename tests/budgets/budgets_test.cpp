@@ -62,7 +62,7 @@ TEST_F(Budgets, OnePieceOfOutputForABatch) {
   std::string batch;
   for (int i = 0; i < 16; ++i) batch += kHealth;
   connection_->receive(batch);
-  std::array<struct iovec, 8> pieces;
+  std::array<struct iovec, 8> pieces{};
   expect_within("pieces of output per 16 pipelined requests",
                 static_cast<double>(connection_->output(pieces).count));
   connection_->sent(connection_->output_size());
@@ -76,7 +76,7 @@ TEST_F(Budgets, OneSendForWhatAReceiveBrought) {
     int receives = 0, sends = 0;
     for (; receives < 1000; ++receives) {
       connection_->receive(requests);
-      std::array<struct iovec, 8> pieces;
+      std::array<struct iovec, 8> pieces{};
       while (connection_->output_size() != 0) {
         std::size_t bytes = 0;
         const std::size_t count = connection_->output(pieces).count;
@@ -136,7 +136,7 @@ TEST(CopiedBytes, LongContentIsSentFromWhereItLies) {
   ASSERT_TRUE(server.engine().take_place());
   app::Connection connection(server.engine());
   connection.receive(kHealth);
-  std::array<struct iovec, 8> pieces;
+  std::array<struct iovec, 8> pieces{};
   const std::size_t count = connection.output(pieces).count;
   std::size_t bytes = 0;
   for (std::size_t i = 1; i < count; ++i) {  // the first has the head
@@ -153,12 +153,12 @@ class ReleaseBudgets : public ::testing::Test {
  protected:
   static Figures lab(const std::string& arguments) {
     const char* const folder = std::getenv("LEANTEA_RELEASE_BIN");
-    const std::string command =
-        std::string(folder) + "/leantea-lab " + arguments + " --json - 2>/dev/null";
+    const std::string command = std::string(folder == nullptr ? "." : folder) + "/leantea-lab " +
+                                arguments + " --json - 2>/dev/null";
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command.c_str(), "r"),
                                                                &pclose);
     std::string text;
-    std::array<char, 4096> buffer;
+    std::array<char, 4096> buffer{};
     while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe.get()))
       text.append(buffer.data(), got);
     return Figures::from_json(text.substr(std::min(text.find('{'), text.size())));
