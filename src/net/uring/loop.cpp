@@ -403,7 +403,8 @@ void Loop::flush(Channel& channel) {
   }
   channel.offered = static_cast<std::uint32_t>(offered);
   channel.under_way |= bit_of(Operation::kSend);
-  const bool last = channel.connection.quiet() && offered == channel.connection.output_size();
+  const bool last = offered <= kLastBytes && channel.connection.quiet() &&
+                    offered == channel.connection.output_size();
   ring_.send(channel.fd, {pieces, used}, channel.tag(Operation::kSend), last);
 }
 

@@ -82,6 +82,9 @@ class Loop final : public app::Waker {
 
   /// Bytes offered to the kernel in one send, and so per connection and turn. More than it has room for.
   static constexpr std::size_t kSendBytes = 1024 * 1024;
+  /// The most in a send whose completion may come late (Ring::send): fits into the buffer that a socket begins with,
+  /// so that only a client that does not read is kept waiting.
+  static constexpr std::size_t kLastBytes = 16 * 1024;
 
   // One turn.
   void turn();

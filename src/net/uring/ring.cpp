@@ -193,8 +193,9 @@ void Ring::flush() noexcept {
 }
 
 /// A send is complete as soon as it is handed over: to wait for one completion would mean not to wait, but to have a
-/// turn for the sends of the last one and then another for what comes. So last sends are not counted, and a request is
-/// one system call fewer where few connections are busy (docs/experiments-uring.md has the figures).
+/// turn for the sends of the last one and then another for what comes. So last sends are not counted. With one
+/// connection a request is one system call instead of two, and 0.89 times the floor's CPU instead of 1.00
+/// (docs/experiments-uring.md).
 unsigned Ring::wait(int timeout_ms) noexcept {
   io_uring_cq_advance(&ring_, taken_);
   int result = 0;
