@@ -26,15 +26,20 @@ class LineScanner {
   static constexpr std::size_t kReadableBytes = 16 + 2;
 
   /// REQUIRES: [stop - kReadableBytes, stop) and [from, stop) can be read.
-  LineScanner(const char* from, const char* stop) noexcept
-      : stop_(stop), last_block_(stop - kReadableBytes), block_(from) {
+  LineScanner([[maybe_unused]] const char* from, const char* stop) noexcept
+      : stop_(stop)
 #ifdef __SSE2__
-    odd_ = odd_bytes_of_block();
+        ,
+        last_block_(stop - kReadableBytes),
+        block_(from),
+        odd_(odd_bytes_of_block())
 #endif
+  {
   }
 
   /// The usual name that the line begins with, its colon and two more bytes behind it; or null.
-  [[gnu::always_inline]] const UsualName* usual_name(const char* line) const noexcept {
+  [[gnu::always_inline]] const UsualName* usual_name(
+      [[maybe_unused]] const char* line) const noexcept {
 #ifdef __SSE4_1__
     return line <= last_block_ ? kUsualNames.find(base::scan::load16(line))
                                : usual_name_near_stop(line, stop_);
@@ -136,9 +141,11 @@ class LineScanner {
 #endif
 
   const char* stop_;
-  const char* last_block_;
+#ifdef __SSE2__
+  [[maybe_unused]] const char* last_block_;  ///< used from SSSE3 on
   const char* block_;
-  std::uint64_t odd_ = 0;
+  std::uint64_t odd_;
+#endif
 };
 
 }  // namespace leantea::h1
