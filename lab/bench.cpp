@@ -107,7 +107,7 @@ class Plan {
     add("threads", "threads:1", true);
     add("reactor", "reactor", true);
     add("uring", "uring", true);
-    story.entrants.push_back(entrant(nginx_plan(options_.targets), plain));
+    story.entrants.push_back(entrant(peer_plan(options_.targets, "nginx"), plain));
     story.entrants.push_back(entrant(floor_plan(plain), plain));
     return story;
   }
@@ -143,13 +143,8 @@ class Plan {
 
   Contest contest(const Load& load) {
     Contest result{.title = describe(load), .entrants = {}, .rounds = options_.rounds};
-    for (const ServerPlan& plan : plans_of(options_.targets, load))
+    for (const ServerPlan& plan : plans_of(options_.targets, load, remarks_))
       result.entrants.push_back(entrant(plan, load));
-    const auto& servers = options_.targets.servers;
-    if (load.traffic == Traffic::kEcho && std::ranges::find(servers, "nginx") != servers.end()) {
-      remarks_.emplace_back(
-          "nginx is left out of /echo: it cannot send a request's content back by itself");
-    }
     return result;
   }
 
@@ -171,16 +166,18 @@ void require_programs(const std::vector<Contest>& contests) {
 std::vector<Version> versions_for(const std::vector<Contest>& contests) {
   bool wrk = false;
   bool ab = false;
-  bool nginx = false;
+  std::vector<std::string> peers;
   for (const Contest& contest : contests) {
     for (const Entrant& entrant : contest.entrants) {
       wrk |= entrant.load.tool == Tool::kWrk;
       ab |= entrant.load.tool == Tool::kAb;
-      nginx |= entrant.server.kind == Kind::kNginx;
+      const bool known = std::ranges::find(peers, entrant.server.name) != peers.end();
+      if (entrant.server.kind == Kind::kPeer && !known) peers.push_back(entrant.server.name);
     }
   }
   std::vector<Version> versions;
-  if (nginx) versions.push_back(version_of("nginx", "-v"));
+  for (const std::string& name : peers)
+    versions.push_back({.program = name, .text = version_of(*find_peer(name))});
   if (wrk) versions.push_back(version_of("wrk", "-v"));
   if (ab) versions.push_back(version_of("ab", "-V"));
   return versions;
@@ -223,7 +220,8 @@ int bench(const BenchOptions& given) {
   raise_descriptor_limit(4096);
   Stage stage(report.placement);
   for (const Contest& contest : contests) stage.prepare(contest);
-  report.cpu_source = stage.server(contests.front().entrants.front().server).process().cpu().source;
+  report.cpu_source =
+      stage.server(contests.front().entrants.front().server).cpu().value_or(CpuTime{}).source;
   if (talk) fmt::print("{}", heading(report));
   for (const std::string& remark : report.remarks) {
     if (talk) fmt::print("note: {}\n", remark);

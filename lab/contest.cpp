@@ -22,11 +22,16 @@ double seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
+/// The servers of others are told apart by their names.
+bool is_started_by_name(const ServerPlan& plan) {
+  return plan.kind != Kind::kOurs && plan.kind != Kind::kFloor;
+}
+
 /// Two plans with the same key are the same server.
 std::string key_of(const ServerPlan& plan) {
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}", static_cast<int>(plan.kind), plan.program,
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", static_cast<int>(plan.kind), plan.program,
                      plan.backend, plan.keep_alive, plan.workers, static_cast<int>(plan.floor_mode),
-                     plan.content_bytes);
+                     plan.content_bytes, is_started_by_name(plan) ? plan.name : "");
 }
 
 std::optional<double> value_of(const Sample& sample, Metric metric) {
@@ -41,7 +46,7 @@ std::optional<double> value_of(const Sample& sample, Metric metric) {
     case Metric::kP99:
       return unless_zero(sample.load.p99);
     case Metric::kCpuMicros:
-      return sample.cpu_micros_per_request();
+      return unless_zero(sample.cpu_micros_per_request());
   }
   return std::nullopt;
 }
@@ -119,13 +124,15 @@ void Stage::prepare(const Contest& contest) {
 Sample Stage::measure(Server& server, const Load& load) {
   const CoreTime server_before = core_time(placement_.server);
   const CoreTime load_before = core_time(placement_.load);
-  const CpuTime cpu_before = server.process().cpu();
+  const auto cpu_before = server.cpu();
   const auto start = Clock::now();
   Sample sample{.load = run_load(load, server.port(), placement_.load, directory_.path())};
   const double wall = seconds(Clock::now() - start);
-  const CpuTime cpu_after = server.process().cpu();
-  cpu_source_ = cpu_after.source;
-  sample.server_cpu = cpu_after.spent - cpu_before.spent;
+  const auto cpu_after = server.cpu();
+  if (cpu_before && cpu_after) {
+    cpu_source_ = cpu_after->source;
+    sample.server_cpu = cpu_after->spent - cpu_before->spent;
+  }
   sample.server_share =
       seconds(sample.server_cpu) / wall / static_cast<double>(placement_.server.size());
   sample.load_share = seconds(sample.load.cpu) / wall;

@@ -144,12 +144,14 @@ TEST(Plans, NameTheServers) {
   const Load echo{.traffic = Traffic::kEcho, .path = "/echo"};
   const Targets targets{
       .servers = {"ours", "nginx", "floor"}, .ours = "x", .backends = {"reactor", "uring"}};
-  const auto plans = plans_of(targets, echo);
+  std::vector<std::string> left_out;
+  const auto plans = plans_of(targets, echo, left_out);
   ASSERT_EQ(plans.size(), 3U) << "nginx has no echo";
   EXPECT_EQ(plans[0].name, "ours reactor");
   EXPECT_EQ(plans[1].backend, "uring");
   EXPECT_EQ(plans[2].floor_mode, FloorMode::kEcho);
-  EXPECT_THROW(plans_of({.servers = {"apache"}, .ours = {}, .backends = {}}, Load{}), Failure);
+  EXPECT_THROW(plans_of({.servers = {"apache"}, .ours = {}, .backends = {}}, Load{}, left_out),
+               Failure);
 }
 
 }  // namespace

@@ -56,15 +56,15 @@ Measured measure(ServerPlan plan, std::size_t connections) {
   Server server(std::move(plan), directory.path());
   pause_for(kSettle);
   Measured measured{.server = server.name()};
-  measured.empty = server.process().memory();
+  measured.empty = server.memory();
   std::vector<Client> clients;
   clients.reserve(connections + kWarmUp);
   open_up_to(kWarmUp, server.port(), clients);
   pause_for(kSettle);
-  measured.before = server.process().memory();
+  measured.before = server.memory();
   open_up_to(connections + kWarmUp, server.port(), clients);
   pause_for(kSettle);
-  measured.after = server.process().memory();
+  measured.after = server.memory();
   measured.connections = connections;
   return measured;
 }

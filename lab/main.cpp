@@ -30,9 +30,22 @@ using namespace leantea::lab;
 using Action = std::function<int()>;
 
 void add_targets(CLI::App& command, Targets& targets) {
-  command.add_option("--servers", targets.servers, "of ours, nginx and floor")
+  command
+      .add_option("--servers", targets.servers,
+                  "of ours, floor, floor-uring and the peers (leantea-lab peers lists them)")
       ->delimiter(',')
       ->capture_default_str();
+  command
+      .add_option(
+          "--peers", targets.peers,
+          "peers to measure too, where they are installed, or all; the floors come with them")
+      ->delimiter(',');
+  command.add_option("--command", targets.commands,
+                     "starts a server of yours; {port} in it becomes a free port; may be repeated");
+  command.add_option("--url", targets.urls,
+                     "http://127.0.0.1:PORT of a server of yours that runs; may be repeated");
+  command.add_option("--name", targets.names,
+                     "what the server of a --command, then of a --url is called (default: mine)");
   command.add_option("--ours", targets.ours,
                      "path of the bench server (default: beside this program)");
   command.add_option("--backend", targets.backends, "backend of ours; repeat it for several rows");

@@ -71,8 +71,7 @@ void move_to(const std::vector<int>& cpus) {
 /// Half of what nginx answers at most.
 double half_of_nginx(Stage& stage, const PacedOptions& options) {
   require_program("wrk", "wrk");
-  const ServerPlan nginx = nginx_plan(options.targets);
-  require_server(nginx);
+  const ServerPlan nginx = peer_plan(options.targets, "nginx");
   Load load{.path = options.path,
             .connections = options.connections,
             .duration = std::chrono::seconds(1)};

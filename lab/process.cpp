@@ -307,27 +307,6 @@ std::vector<pid_t> Process::group() const {
   return members;
 }
 
-CpuTime Process::cpu() const {
-  CpuTime sum;
-  for (const pid_t pid : group()) {
-    const CpuTime one = cpu_time(pid);
-    sum.spent += one.spent;
-    sum.source = std::max(sum.source, one.source);
-  }
-  return sum;
-}
-
-Memory Process::memory() const {
-  Memory sum;
-  for (const pid_t pid : group()) {
-    const std::string status = read_file(fmt::format("/proc/{}/status", pid));
-    sum.resident += kilobytes_of(status, "VmRSS:");
-    sum.anonymous += kilobytes_of(status, "RssAnon:");
-    sum.proportional += kilobytes_of(read_file(fmt::format("/proc/{}/smaps_rollup", pid)), "Pss:");
-  }
-  return sum;
-}
-
 /// Waits, without listening to signals: this is the way out.
 bool Process::ended(milliseconds within) const noexcept {
   const auto deadline = Clock::now() + within;
@@ -377,6 +356,27 @@ CpuTime cpu_time(pid_t pid) {
     return {.spent = *time, .source = CpuSource::kProcessClock};
   if (const auto time = schedstat(pid)) return {.spent = *time, .source = CpuSource::kSchedstat};
   return {.spent = stat_ticks(pid), .source = CpuSource::kStat};
+}
+
+CpuTime cpu_time(const std::vector<pid_t>& pids) {
+  CpuTime sum;
+  for (const pid_t pid : pids) {
+    const CpuTime one = cpu_time(pid);
+    sum.spent += one.spent;
+    sum.source = std::max(sum.source, one.source);
+  }
+  return sum;
+}
+
+Memory memory_of(const std::vector<pid_t>& pids) {
+  Memory sum;
+  for (const pid_t pid : pids) {
+    const std::string status = read_file(fmt::format("/proc/{}/status", pid));
+    sum.resident += kilobytes_of(status, "VmRSS:");
+    sum.anonymous += kilobytes_of(status, "RssAnon:");
+    sum.proportional += kilobytes_of(read_file(fmt::format("/proc/{}/smaps_rollup", pid)), "Pss:");
+  }
+  return sum;
 }
 
 std::vector<pid_t> descendants(pid_t pid) {

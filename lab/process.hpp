@@ -55,12 +55,18 @@ struct CpuTime {
 /// Processor time used so far by process `pid`, all its threads. Zero when it does not exist.
 CpuTime cpu_time(pid_t pid);
 
+/// The sum over `pids`.
+CpuTime cpu_time(const std::vector<pid_t>& pids);
+
 /// Memory in bytes. `anonymous` is RssAnon, `proportional` is PSS (0 where /proc/PID/smaps_rollup may not be read).
 struct Memory {
   std::uint64_t resident = 0;
   std::uint64_t anonymous = 0;
   std::uint64_t proportional = 0;
 };
+
+/// The sum over `pids`.
+Memory memory_of(const std::vector<pid_t>& pids);
 
 class Process {
  public:
@@ -90,8 +96,8 @@ class Process {
   std::vector<pid_t> group() const;
 
   /// Sum over the group.
-  CpuTime cpu() const;
-  Memory memory() const;
+  CpuTime cpu() const { return cpu_time(group()); }
+  Memory memory() const { return memory_of(group()); }
 
  private:
   bool ended(std::chrono::milliseconds within) const noexcept;

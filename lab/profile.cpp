@@ -53,7 +53,7 @@ FoldedStacks sample(Server& server, const Load& load, const Stage& stage,
   const std::string event = choose_event(stage.directory());
   const std::string data = stage.directory() + "/perf.data";
   std::vector<std::string> pids;
-  for (const pid_t pid : server.process().group()) pids.push_back(std::to_string(pid));
+  for (const pid_t pid : server.processes()) pids.push_back(std::to_string(pid));
   // Optimised code keeps no frame pointers, so perf copies the top of the stack and unwinds it later.
   Process record({.words = {"perf", "record", "-q", "-e", event, "-F",
                             std::to_string(options.frequency), "--call-graph", "dwarf,8192", "-o",

@@ -1,19 +1,27 @@
-// The servers that are measured: ours, nginx and the floor. Each is started on a free port of 127.0.0.1 and ends with
-// its object. Main thread only.
+// The servers that are measured: ours, the floors, peers (peer.hpp), and servers of the user's. Each but one that already
+// runs is started on a free port of 127.0.0.1 and ends, with everything it has started, with its object. Main thread
+// only.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "descriptor.hpp"
+#include "peer.hpp"
 #include "process.hpp"
 
 namespace leantea::lab {
 
-enum class Kind { kOurs, kNginx, kFloor };
+enum class Kind {
+  kOurs,
+  kFloor,
+  kPeer,     ///< by its recipe
+  kCommand,  ///< the user's own, by a recipe; nothing is known of its routes
+  kUrl,      ///< the user's own, which runs already
+};
 
 /// How the floor answers (lab/servers/floor.cpp).
 enum class FloorMode { kPlain, kPipelined, kHttp10, kEcho, kClose };
@@ -22,40 +30,56 @@ enum class FloorMode { kPlain, kPipelined, kHttp10, kEcho, kClose };
 struct ServerPlan {
   Kind kind = Kind::kOurs;
   std::string name = "ours";  ///< in tables
-  std::string program;        ///< path of ours or of the floor; nginx is found by itself
+  std::string program;        ///< path of ours or of the floor
   std::string backend;        ///< of ours; empty: its default
   bool keep_alive = true;     ///< of ours; false: `--no-keep-alive`
-  int workers = 1;            ///< event loops of ours, worker processes of nginx
+  int workers = 1;            ///< event loops of ours, worker processes or threads of a peer
   FloorMode floor_mode = FloorMode::kPlain;
   std::size_t content_bytes = 2;     ///< of the floor's answer
   std::vector<int> cpus;             ///< cores to run on; empty: all
   std::uint64_t connections = 4096;  ///< that it has to be able to hold
   std::vector<std::string> under;    ///< a tracer and its arguments, put before the program
+  Recipe recipe;                     ///< of a peer or a command
+  Cannot cannot;                     ///< what it is not asked for
+  std::uint16_t port = 0;            ///< of a server that runs already
+  std::chrono::milliseconds patience = std::chrono::seconds(10);  ///< with its start
 };
 
 class Server {
  public:
-  /// Starts it and waits until it takes connections. `directory` is for nginx's files and outlives the server.
-  /// REQUIRES: require_server(plan) (targets.hpp) did not throw.
+  /// Starts it and waits until it takes connections. Its files go to a folder of their own in `directory`, which
+  /// outlives the server. REQUIRES: require_server(plan) (targets.hpp) did not throw.
   /// Throws Failure with the server's own words when it does not start.
   Server(ServerPlan plan, const std::string& directory);
 
   const ServerPlan& plan() const { return plan_; }
   const std::string& name() const { return plan_.name; }
   std::uint16_t port() const { return port_; }
-  Process& process() { return *process_; }
-  const Process& process() const { return *process_; }
 
   /// Throws Failure with the server's own words when it has ended.
   void must_run();
 
+  /// The processes that it consists of. Empty when they are not known (a server that runs already, of another user).
+  std::vector<pid_t> processes() const;
+
+  /// Processor time and memory of all of them; no time when they are not known.
+  std::optional<CpuTime> cpu() const;
+  Memory memory() const;
+
+  /// REQUIRES: the lab has started it (its kind is not kUrl).
+  Process& process() { return process_.value(); }
+  const Process& process() const { return process_.value(); }
+
  private:
-  void start_printing(const std::vector<std::string>& words);
-  void start_nginx(const std::string& directory);
+  void start(const Recipe& recipe, const std::string& directory);
+  bool start_on(std::uint16_t port, const Recipe& recipe, const std::string& directory);
+  void wait_for_address();
+  void join_running();
+  std::string said() const;
 
   ServerPlan plan_;
-  Descriptor reserved_;  // holds nginx's port while it starts and stops
   std::optional<Process> process_;
+  std::vector<pid_t> running_;  // of a server that runs already
   std::uint16_t port_ = 0;
 };
 

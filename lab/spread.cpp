@@ -70,7 +70,7 @@ std::vector<std::size_t> count(ServerPlan plan, std::size_t connections) {
   clients.reserve(connections);
   while (clients.size() < connections) clients.emplace_back(server.port());
   const std::string request = wrk_request("/health", server.port());
-  const std::vector<pid_t> processes = server.process().group();
+  const std::vector<pid_t> processes = server.processes();
   std::map<pid_t, std::size_t> counts;
   for (Client& client : clients) ++counts[answerer(client, request, processes)];
   std::vector<std::size_t> sorted;
