@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "bench.hpp"
+#include "check.hpp"
 #include "failure.hpp"
 #include "idle_memory.hpp"
 #include "instructions.hpp"
@@ -199,6 +200,28 @@ void add_profile(CLI::App& app, ProfileOptions& options, std::vector<Traffic>& t
   });
 }
 
+void add_check(CLI::App& app, CheckOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "check", "whether it became slower: the recorded runs are searched for a change");
+  command->add_option("--history", options.history, "folder of the recorded runs")
+      ->capture_default_str();
+  command->add_option("--servers", options.servers, "whose changes matter")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--recent", options.recent, "a change counts for so many runs")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command->add_option("--runs", options.runs, "how many runs are looked at")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command->add_flag("--all-machines", options.all_machines,
+                    "runs of other machines than the newest run's, too");
+  command->add_option("--alert-threshold", options.alert_threshold,
+                      "80%: alarm too when a figure is below that part of the best run's");
+  add_json(*command, options.json);
+  command->callback([&options, &action] { action = [&options] { return check(options); }; });
+}
+
 std::string command_line(int argc, char** argv) {
   std::string line = "leantea-lab";
   for (int i = 1; i < argc; ++i) line += fmt::format(" {}", argv[i]);
@@ -219,6 +242,7 @@ int run(int argc, char** argv) {
   SpreadOptions spread_options;
   ProfileOptions profile_options;
   std::vector<Traffic> profile_traffic;
+  CheckOptions check_options;
   add_bench(app, bench_options, action);
   add_syscalls(app, syscalls_options, action);
   add_instructions(app, instructions_options, action);
@@ -226,6 +250,7 @@ int run(int argc, char** argv) {
   add_paced(app, paced_options, action);
   add_spread(app, spread_options, action);
   add_profile(app, profile_options, profile_traffic, action);
+  add_check(app, check_options, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
