@@ -1,8 +1,9 @@
-// The server that is measured: three routes, and every flag that matters for a measurement.
+// The server that is measured: a few routes, and every flag that matters for a measurement.
 //
-//   GET /health   "OK", the least that a server can do
-//   GET /json     a small document, serialised for every request
-//   POST /echo    the content back
+//   GET /health          "OK", the least that a server can do
+//   GET /json            a small document, serialised for every request
+//   POST /echo           the content back
+//   GET, POST /sum?a&b   the sum of the query's integers and of the one in the content, if there is content
 //
 // Written with the public API, CLI11 for the flags and RapidJSON for the document. An error in the flags
 // or at start is one line on standard error and exit code 2.
@@ -21,6 +22,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <ranges>
 #include <string>
 #include <string_view>
@@ -155,7 +157,24 @@ std::string_view json_text(const Value& value) {
 
 // ---- The routes ----
 
-Response health(const Request&) { return Response::text("OK"); }
+// What a build that is slower by a known time is made with: the lab checks with it that it sees such a difference.
+#ifndef LEANTEA_BENCH_SLOWED_NS
+#define LEANTEA_BENCH_SLOWED_NS 0
+#endif
+
+void be_slow() {
+  if constexpr (LEANTEA_BENCH_SLOWED_NS > 0) {
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::nanoseconds(LEANTEA_BENCH_SLOWED_NS);
+    while (Clock::now() < end) {
+    }
+  }
+}
+
+Response health(const Request&) {
+  be_slow();
+  return Response::text("OK");
+}
 
 /// Flattened, because RapidJSON's many small functions are called too often for the compiler to inline them,
 /// and the calls are a third of the work.
@@ -165,16 +184,42 @@ Response health(const Request&) { return Response::text("OK"); }
 
 Response echo(Request& r) { return Response::bytes(r.take_body()); }
 
+/// The integer that is the whole of `text`, or nothing.
+std::optional<std::int64_t> integer_in(std::string_view text) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc{} && stopped == end ? std::optional(value) : std::nullopt;
+}
+
+Response sum(const Request& r) {
+  std::int64_t total = 0;
+  const auto add = [&total](std::string_view text) {
+    const auto value = integer_in(text);
+    return value && !__builtin_add_overflow(total, *value, &total);
+  };
+  const bool good = add(r.query_param("a").value_or("")) && add(r.query_param("b").value_or("")) &&
+                    (r.body().empty() || add(r.body()));
+  if (!good) {
+    return Response::text("a, b and the content have to be integers\n")
+        .set_status(Status::kBadRequest);
+  }
+  return Response::text(std::to_string(total));
+}
+
 constexpr std::string_view kRoutes =
     "  GET  /health  OK as text/plain\n"
     "  GET  /json    a document as application/json\n"
-    "  POST /echo    the content back as application/octet-stream\n";
+    "  POST /echo    the content back as application/octet-stream\n"
+    "  GET, POST /sum?a=1&b=2  the sum of these and of an integer in the content, as text/plain\n";
 
 Router make_router() {
   Router app;
   app.get("/health", health);
   app.get("/json", json);
   app.post("/echo", echo);
+  app.get("/sum", sum);
+  app.post("/sum", sum);
   return app;
 }
 

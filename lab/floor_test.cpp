@@ -141,7 +141,7 @@ TEST(AbRequest, IsWhatAbSends) {
 }
 
 TEST(Plans, NameTheServers) {
-  const Load echo{.traffic = Traffic::kEcho, .path = "/echo"};
+  const Load echo{.requests = {{.method = "POST", .target = "/echo"}}};
   const Targets targets{
       .servers = {"ours", "nginx", "floor"}, .ours = "x", .backends = {"reactor", "uring"}};
   std::vector<std::string> left_out;

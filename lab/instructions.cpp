@@ -30,8 +30,7 @@ struct Question {
   std::size_t content_bytes = 0;
   Load load() const {
     return {.tool = Tool::kAb,
-            .traffic = path == "/echo" ? Traffic::kEcho : Traffic::kPlain,
-            .path = path};
+            .requests = {{.method = path == "/echo" ? "POST" : "GET", .target = path}}};
   }
   std::string request(std::uint16_t port) const {
     return path == "/echo" ? ab_request(path, port, std::string(content_bytes, 'x'))

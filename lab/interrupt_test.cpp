@@ -29,10 +29,10 @@ class Interrupting : public testing::TestWithParam<int> {};
 
 TEST_P(Interrupting, LeavesNothingBehind) {
   if (find_program("wrk").empty()) GTEST_SKIP() << "wrk is not installed";
-  Process lab({.words = {program_directory() + "/leantea-lab", "bench", "--servers", "floor",
-                         "--rounds", "3", "--duration", "10", "--connections", "4", "--routes",
-                         "/health", "--without-ab"},
-               .cpus = {}});
+  Process lab(
+      {.words = {program_directory() + "/leantea-lab", "bench", "--servers", "floor", "--blocks",
+                 "3", "--duration", "10", "--connections", "4", "--scenarios", "health"},
+       .cpus = {}});
   const std::vector<pid_t> started = started_by(lab);
   ASSERT_GE(started.size(), 2U) << lab.output() << lab.errors();
   ::kill(lab.pid(), GetParam());

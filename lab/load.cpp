@@ -1,8 +1,11 @@
 #include "load.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -20,21 +23,6 @@ constexpr std::uint64_t kClientDescriptors = 65536;
 // Beyond the planned length, before a client counts as stuck.
 constexpr std::chrono::seconds kPatience{10};
 
-std::string script_of(Traffic traffic) {
-  switch (traffic) {
-    case Traffic::kPipelined:
-      return "load/pipelined.lua";
-    case Traffic::kBrowser:
-      return "load/browser.lua";
-    case Traffic::kEcho:
-      return "load/echo.lua";
-    case Traffic::kPlain:
-    case Traffic::kNewConnections:
-      break;
-  }
-  return "load/plain.lua";
-}
-
 std::string write_file(const std::string& path, std::string_view text) {
   std::ofstream(path) << text;
   return path;
@@ -48,29 +36,78 @@ std::string read_file(const std::string& path) {
 }
 
 std::string url_of(const Load& load, std::uint16_t port) {
-  return fmt::format("http://127.0.0.1:{}{}", port, load.path);
+  return fmt::format("http://127.0.0.1:{}{}", port, load.first().target);
+}
+
+/// `text` as a string of Lua.
+std::string in_lua(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const bool plain = c >= ' ' && c <= '~' && c != '"' && c != '\\';
+    if (plain) {
+      quoted += c;
+    } else {
+      quoted += fmt::format("\\{:03}", static_cast<unsigned char>(c));
+    }
+  }
+  return quoted + '"';
+}
+
+/// One request for all: wrk builds it once and calls no Lua in the run.
+std::string static_script(const RequestSpec& request) {
+  std::string script = fmt::format("wrk.method = {}\n", in_lua(request.method));
+  for (const std::string& field : request.fields) {
+    const std::size_t colon = field.find(':');
+    script += fmt::format("wrk.headers[{}] = {}\n", in_lua(field.substr(0, colon)),
+                          in_lua(trimmed(std::string_view(field).substr(colon + 1))));
+  }
+  if (!request.content.empty()) script += fmt::format("wrk.body = {}\n", in_lua(request.content));
+  return script;
+}
+
+/// The requests in turn. Each thread of wrk has its own turn, so with n requests per connection it is one of n
+/// that closes its connection: n in the mean, and not all connections at once.
+std::string turning_script(const Load& load, std::uint16_t port) {
+  std::string script = "local writes = {\n";
+  const std::size_t turns = static_cast<std::size_t>(std::max(load.requests_per_connection, 1));
+  const std::size_t writes = std::lcm(load.requests.size(), turns);
+  for (std::size_t i = 0; i < writes; ++i) {
+    const bool closing = load.requests_per_connection > 0 && (i + 1) % turns == 0;
+    std::string bytes;
+    for (int n = 0; n < load.pipeline; ++n)
+      bytes += bytes_of(load.requests[i % load.requests.size()], port, closing);
+    script += fmt::format("  {},\n", in_lua(bytes));
+  }
+  return script +
+         "}\n"
+         "local turn = 0\n"
+         "function request()\n"
+         "  turn = turn % #writes + 1\n"
+         "  return writes[turn]\n"
+         "end\n";
+}
+
+std::string wrk_script(const Load& load, std::uint16_t port) {
+  const bool always_the_same = load.requests.size() == 1 && !load.first().chunked &&
+                               load.pipeline == 1 && load.requests_per_connection <= 1;
+  return (always_the_same ? static_script(load.first()) : turning_script(load, port)) +
+         std::string(file("load/report.lua"));
 }
 
 std::vector<std::string> wrk_words(const Load& load, std::uint16_t port,
                                    const std::string& directory) {
-  const std::string script =
-      write_file(directory + "/load.lua",
-                 fmt::format("{}\n{}", file(script_of(load.traffic)), file("load/report.lua")));
+  const std::string script = write_file(directory + "/load.lua", wrk_script(load, port));
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(load.duration);
   std::vector<std::string> words{"wrk",
-                                 "-t1",
+                                 fmt::format("-t{}", load.threads),
                                  fmt::format("-c{}", load.connections),
-                                 fmt::format("-d{}s", load.duration.count()),
+                                 fmt::format("-d{}s", seconds.count()),
                                  "--timeout",
                                  "10s",
                                  "-s",
                                  script};
-  if (load.traffic == Traffic::kNewConnections)
-    words.insert(words.end(), {"-H", "Connection: close"});
+  if (load.requests_per_connection == 1) words.insert(words.end(), {"-H", "Connection: close"});
   words.push_back(url_of(load, port));
-  if (load.traffic == Traffic::kPipelined)
-    words.insert(words.end(), {"--", std::to_string(kPipelineDepth)});
-  if (load.traffic == Traffic::kEcho)
-    words.insert(words.end(), {"--", std::to_string(load.content_bytes)});
   return words;
 }
 
@@ -79,13 +116,14 @@ std::vector<std::string> ab_words(const Load& load, std::uint16_t port,
   std::vector<std::string> words{"ab", "-q",
                                  "-s", "5",
                                  "-c", std::to_string(load.connections),
-                                 "-n", std::to_string(load.requests),
+                                 "-n", std::to_string(load.count),
                                  "-e", directory + "/ab.csv"};
-  if (load.traffic != Traffic::kNewConnections) words.emplace_back("-k");
-  if (load.traffic == Traffic::kEcho) {
-    const std::string content(load.content_bytes, 'x');
+  const RequestSpec& request = load.first();
+  if (load.requests_per_connection != 1) words.emplace_back("-k");
+  for (const std::string& field : request.fields) words.insert(words.end(), {"-H", field});
+  if (request.method == "POST") {
     words.insert(words.end(), {"-T", "application/octet-stream", "-p",
-                               write_file(directory + "/content", content)});
+                               write_file(directory + "/content", request.content)});
   }
   words.push_back(url_of(load, port));
   return words;
@@ -130,29 +168,45 @@ double ab_percentile(std::string_view file, int percent) {
 
 std::string_view name_of(Tool tool) { return tool == Tool::kWrk ? "wrk" : "ab"; }
 
-std::string_view name_of(Traffic traffic) {
-  switch (traffic) {
-    case Traffic::kPlain:
-      return "plain";
-    case Traffic::kPipelined:
-      return "pipelined";
-    case Traffic::kBrowser:
-      return "browser";
-    case Traffic::kNewConnections:
-      return "new-connections";
-    case Traffic::kEcho:
-      return "echo";
+std::string_view RequestSpec::route() const {
+  return std::string_view(target).substr(0, target.find('?'));
+}
+
+std::string bytes_of(const RequestSpec& request, std::uint16_t port, bool closing) {
+  std::string bytes =
+      fmt::format("{} {} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n", request.method, request.target, port);
+  for (const std::string& field : request.fields) bytes += field + "\r\n";
+  if (closing) bytes += "Connection: close\r\n";
+  if (request.chunked) {
+    return bytes + fmt::format("Transfer-Encoding: chunked\r\n\r\n{:x}\r\n{}\r\n0\r\n\r\n",
+                               request.content.size(), request.content);
   }
-  return "";
+  if (!request.content.empty() || request.method == "POST")
+    bytes += fmt::format("Content-Length: {}\r\n", request.content.size());
+  return bytes + "\r\n" + request.content;
+}
+
+std::vector<std::string> Load::routes() const {
+  std::vector<std::string> all;
+  for (const RequestSpec& request : requests) {
+    if (std::ranges::find(all, request.route()) == all.end()) all.emplace_back(request.route());
+  }
+  return all;
 }
 
 std::string describe(const Load& load) {
-  std::string text = fmt::format("{}, {} connections, {} {}", name_of(load.tool), load.connections,
-                                 load.traffic == Traffic::kEcho ? "POST" : "GET", load.path);
-  if (load.traffic == Traffic::kPipelined) text += fmt::format(", {} pipelined", kPipelineDepth);
-  if (load.traffic == Traffic::kBrowser) text += ", 8 browser fields";
-  if (load.traffic == Traffic::kNewConnections) text += ", a new connection per request";
-  if (load.traffic == Traffic::kEcho) text += fmt::format(", {} bytes", load.content_bytes);
+  std::string text = fmt::format("{}, {} {}, {} {}", name_of(load.tool), load.connections,
+                                 load.connections == 1 ? "connection" : "connections",
+                                 load.first().method, load.first().target);
+  if (load.requests.size() > 1) text += fmt::format(" and {} others", load.requests.size() - 1);
+  if (!load.first().content.empty()) text += fmt::format(", {} bytes", load.first().content.size());
+  if (!load.first().fields.empty())
+    text += fmt::format(", {} {}", load.first().fields.size(),
+                        load.first().fields.size() == 1 ? "field" : "fields");
+  if (load.pipeline > 1) text += fmt::format(", {} pipelined", load.pipeline);
+  if (load.requests_per_connection == 1) text += ", a new connection per request";
+  if (load.requests_per_connection > 1)
+    text += fmt::format(", a new connection after {} requests", load.requests_per_connection);
   return text;
 }
 
@@ -201,7 +255,14 @@ LoadResult run_load(const Load& load, std::uint16_t port, const std::vector<int>
   Process client({.words = wrk ? wrk_words(load, port, directory) : ab_words(load, port, directory),
                   .cpus = cpus,
                   .descriptors = kClientDescriptors});
-  const auto exit = client.wait_until(Clock::now() + load.duration + kPatience);
+  const auto start = Clock::now();
+  const bool whole_seconds = load.duration % std::chrono::seconds(1) == std::chrono::seconds(0);
+  std::optional<Exit> exit;
+  if (wrk && !whole_seconds) {  // wrk itself knows only seconds, but ends well on Ctrl-C
+    exit = client.wait_until(start + load.duration);
+    client.interrupt();
+  }
+  if (!exit) exit = client.wait_until(start + load.duration + kPatience);
   if (!exit) throw Failure(fmt::format("{} did not end in time", name_of(load.tool)));
   if (exit->code != 0) {
     throw Failure(fmt::format("{} failed: {}", name_of(load.tool),

@@ -14,29 +14,38 @@ namespace leantea::lab {
 /// The client: wrk (HTTP/1.1) or ApacheBench (HTTP/1.0 with keep-alive).
 enum class Tool { kWrk, kAb };
 
-/// What is sent.
-enum class Traffic {
-  kPlain,           ///< one small GET at a time on each connection
-  kPipelined,       ///< 16 GETs in one write
-  kBrowser,         ///< a GET with eight fields as a browser sends them, about 700 bytes
-  kNewConnections,  ///< a new connection for every request
-  kEcho,            ///< POST with content that comes back
+std::string_view name_of(Tool tool);
+
+/// A request as a load sends it.
+struct RequestSpec {
+  std::string method = "GET";
+  std::string target = "/health";
+  std::vector<std::string> fields;  ///< beside Host and what frames the content: `Name: value`
+  std::string content;
+  bool chunked = false;  ///< the content as one chunk, not with a length
+
+  /// The target without its query.
+  std::string_view route() const;
 };
 
-std::string_view name_of(Tool tool);
-std::string_view name_of(Traffic traffic);
-
-inline constexpr int kPipelineDepth = 16;
+/// The request's bytes for HTTP/1.1. `closing` asks the server to close the connection behind its answer.
+std::string bytes_of(const RequestSpec& request, std::uint16_t port, bool closing = false);
 
 /// One kind of load.
 struct Load {
   Tool tool = Tool::kWrk;
-  Traffic traffic = Traffic::kPlain;
-  std::string path = "/health";
+  std::vector<RequestSpec> requests{RequestSpec{}};  ///< sent in turn
   int connections = 128;
-  std::chrono::seconds duration{2};  ///< wrk's length of a run
-  std::uint64_t requests = 0;        ///< ab's length of a run
-  std::uint64_t content_bytes = 0;   ///< of an echo
+  int pipeline = 1;                 ///< requests in one write, the next ones when all are answered
+  int requests_per_connection = 0;  ///< 0: as many as there are; else in the mean over connections
+  int threads = 1;                  ///< of wrk
+  std::chrono::milliseconds duration{1000};  ///< wrk's length of a run
+  std::uint64_t count = 0;                   ///< ab's length of a run, in requests
+
+  /// The one request, or the first of several.
+  const RequestSpec& first() const { return requests.front(); }
+  /// The routes that a server needs for it, each once.
+  std::vector<std::string> routes() const;
 };
 
 /// `load` in words: `wrk, 128 connections, GET /health`.

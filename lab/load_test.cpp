@@ -115,18 +115,39 @@ TEST(ParseAb, AnythingElseIsAFailure) {
 }
 
 TEST(LoadFiles, AreInTheProgram) {
-  for (const char* name : {"load/report.lua", "load/plain.lua", "load/pipelined.lua",
-                           "load/browser.lua", "load/echo.lua", "peers/nginx.conf"}) {
+  for (const char* name : {"load/report.lua", "scenarios/health.toml", "peers/nginx.conf"}) {
     EXPECT_FALSE(file(name).empty()) << name;
   }
 }
 
 TEST(LoadDescribe, SaysWhatIsSent) {
   EXPECT_EQ(describe(Load{}), "wrk, 128 connections, GET /health");
-  EXPECT_EQ(
-      describe(Load{
-          .traffic = Traffic::kEcho, .path = "/echo", .connections = 16, .content_bytes = 1024}),
-      "wrk, 16 connections, POST /echo, 1024 bytes");
+  Load echo{.requests = {{.method = "POST", .target = "/echo", .content = "hello"}}};
+  echo.connections = 16;
+  EXPECT_EQ(describe(echo), "wrk, 16 connections, POST /echo, 5 bytes");
+  Load pipelined{.pipeline = 16};
+  EXPECT_EQ(describe(pipelined), "wrk, 128 connections, GET /health, 16 pipelined");
+  Load reconnecting{.requests_per_connection = 10};
+  EXPECT_EQ(describe(reconnecting),
+            "wrk, 128 connections, GET /health, a new connection after 10 requests");
+}
+
+TEST(RequestBytes, AreFramedByLengthOrInChunks) {
+  EXPECT_EQ(bytes_of({.target = "/sum?a=1"}, 80),
+            "GET /sum?a=1 HTTP/1.1\r\nHost: 127.0.0.1:80\r\n\r\n");
+  const RequestSpec post{.method = "POST", .target = "/x", .fields = {"A: b"}, .content = "20"};
+  EXPECT_EQ(bytes_of(post, 80),
+            "POST /x HTTP/1.1\r\nHost: 127.0.0.1:80\r\nA: b\r\nContent-Length: 2\r\n\r\n20");
+  RequestSpec chunked = post;
+  chunked.chunked = true;
+  EXPECT_EQ(bytes_of(chunked, 80, true),
+            "POST /x HTTP/1.1\r\nHost: 127.0.0.1:80\r\nA: b\r\nConnection: close\r\n"
+            "Transfer-Encoding: chunked\r\n\r\n2\r\n20\r\n0\r\n\r\n");
+}
+
+TEST(Load, NamesTheRoutesThatAServerNeeds) {
+  const Load load{.requests = {{.target = "/sum?a=1"}, {.target = "/health"}, {.target = "/sum"}}};
+  EXPECT_EQ(load.routes(), (std::vector<std::string>{"/sum", "/health"}));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -51,6 +52,27 @@ bool holds(const std::vector<int>& list, int value) {
   return std::ranges::find(list, value) != list.end();
 }
 
+/// The kernel's counter-measures against faults of the processor: some cost a lot for each system call.
+std::vector<Version> mitigations() {
+  std::vector<Version> all;
+  std::error_code none;
+  for (const auto& entry :
+       std::filesystem::directory_iterator("/sys/devices/system/cpu/vulnerabilities", none)) {
+    std::string text;
+    std::ifstream file(entry.path());
+    std::getline(file, text);
+    if (text.empty() || text == "Not affected") continue;
+    all.push_back({.program = entry.path().filename().string(), .text = text});
+  }
+  std::ranges::sort(all, {}, &Version::program);
+  return all;
+}
+
+std::uint64_t memory_mib() {
+  constexpr std::uint64_t kKibPerMib = 1024;
+  return number_or<std::uint64_t>(value_in("/proc/meminfo", "MemTotal", ':'), 0) / kKibPerMib;
+}
+
 std::string compiler_name() {
 #if defined(__clang__)
   return fmt::format("Clang {}.{}.{}", __clang_major__, __clang_minor__, __clang_patchlevel__);
@@ -60,6 +82,10 @@ std::string compiler_name() {
 }
 
 }  // namespace
+
+bool Placement::overlaps() const {
+  return std::ranges::any_of(server, [this](int cpu) { return holds(load, cpu); });
+}
 
 std::vector<int> usable_cpus() {
   cpu_set_t set;
@@ -102,6 +128,7 @@ CoreTime core_time(const std::vector<int>& cpus) {
     if (!holds(cpus, cpu)) continue;
     sum.busy += user + nice + system + irq + softirq + steal;
     sum.idle += idle + iowait;
+    sum.stolen += steal;
   }
   return sum;
 }
@@ -110,6 +137,11 @@ double busy_share(const CoreTime& before, const CoreTime& after) {
   const double busy = after.busy - before.busy;
   const double all = busy + after.idle - before.idle;
   return all > 0 ? busy / all : 0;
+}
+
+double stolen_share(const CoreTime& before, const CoreTime& after) {
+  const double all = after.busy - before.busy + after.idle - before.idle;
+  return all > 0 ? (after.stolen - before.stolen) / all : 0;
 }
 
 Machine describe_machine() {
@@ -123,6 +155,8 @@ Machine describe_machine() {
   machine.system = value_in("/etc/os-release", "PRETTY_NAME", '=');
   machine.compiler = compiler_name();
   machine.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  machine.memory_mib = memory_mib();
+  machine.mitigations = mitigations();
   return machine;
 }
 

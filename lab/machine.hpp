@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@ struct Placement {
   std::vector<int> server;
   std::vector<int> load;
   bool shared() const { return server == load; }
+  /// True when a core is in both lists.
+  bool overlaps() const;
 };
 
 /// Cores that this process may use, in order.
@@ -24,8 +27,9 @@ Placement place(const std::vector<int>& usable, int workers);
 
 /// Time that a core has spent since the start of the machine, in clock ticks (10 ms).
 struct CoreTime {
-  double busy = 0;
+  double busy = 0;  ///< with what the host took away
   double idle = 0;
+  double stolen = 0;  ///< by the host, for other virtual machines
 };
 
 /// Sum over `cpus`, from /proc/stat.
@@ -33,6 +37,9 @@ CoreTime core_time(const std::vector<int>& cpus);
 
 /// The part of the time between two readings in which the cores were busy, 0 to 1. 0 when no time has passed.
 double busy_share(const CoreTime& before, const CoreTime& after);
+
+/// The part that the host took away, 0 to 1.
+double stolen_share(const CoreTime& before, const CoreTime& after);
 
 /// A program and what it says about its version.
 struct Version {
@@ -47,6 +54,9 @@ struct Machine {
   std::string system;    ///< name of the distribution
   std::string compiler;  ///< the one the lab was built with
   std::string date;      ///< UTC, ISO 8601
+  std::uint64_t memory_mib = 0;
+  std::vector<Version>
+      mitigations;  ///< of /sys/devices/system/cpu/vulnerabilities, those that apply here
 };
 
 Machine describe_machine();

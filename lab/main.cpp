@@ -1,5 +1,5 @@
 // leantea-lab: measures LeanTea's bench server, nginx and the floor on this machine. `leantea-lab --help` lists the
-// commands; docs/measuring.md says what the figures mean.
+// commands; docs/bench.md says what the figures mean.
 
 #include <cstdio>
 #include <exception>
@@ -12,13 +12,15 @@
 
 #include "bench.hpp"
 #include "check.hpp"
+#include "compare.hpp"
 #include "failure.hpp"
+#include "history.hpp"
 #include "idle_memory.hpp"
 #include "instructions.hpp"
 #include "interrupt.hpp"
-#include "paced.hpp"
 #include "process.hpp"
 #include "profile.hpp"
+#include "scenario.hpp"
 #include "spread.hpp"
 #include "syscalls.hpp"
 #include "targets.hpp"
@@ -62,51 +64,75 @@ void add_workers(CLI::App& command, Targets& targets) {
       ->capture_default_str();
 }
 
-void add_traffic(CLI::App& command, std::vector<Traffic>& traffic, std::uint64_t& echo_bytes) {
-  const auto kind = [&](const char* flag, Traffic what, const char* help) {
-    command.add_flag_callback(flag, [&traffic, what] { traffic.push_back(what); }, help);
-  };
-  kind("--plain", Traffic::kPlain,
-       "one small GET at a time (the default when no other kind is named)");
-  kind("--pipeline", Traffic::kPipelined, "16 pipelined requests");
-  kind("--browser", Traffic::kBrowser, "requests with eight browser-like fields, about 700 bytes");
-  kind("--new-connections", Traffic::kNewConnections, "a new connection for every request");
-  const auto echo = [&traffic, &echo_bytes](const std::uint64_t& size) {
-    echo_bytes = size;
-    traffic.push_back(Traffic::kEcho);
-  };
-  command.add_option_function<std::uint64_t>("--echo", echo, "POST /echo with this many bytes");
+void add_run(CLI::App& command, RunOptions& run) {
+  command
+      .add_option("--scenarios", run.scenarios,
+                  "names (leantea-lab scenarios lists them), quick, standard, all, or files")
+      ->delimiter(',');
+  command.add_option("--blocks", run.blocks, "blocks of each scenario")->check(CLI::Range(1, 1000));
+  command.add_option("--duration", run.seconds, "seconds of one run (default 0.5)")
+      ->check(CLI::Range(0.05, 3600.0));
+  command.add_option("--connections", run.connections, "instead of the scenarios' own")
+      ->check(CLI::Range(1, 60000));
+  command.add_option("--wrk-threads", run.threads, "threads of wrk")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  add_targets(command, run.targets);
+  add_workers(command, run.targets);
+  command.add_option("--server-cpus", run.server_cpus, "cores of the servers (default: chosen)")
+      ->delimiter(',');
+  command.add_option("--load-cpus", run.load_cpus, "cores of the load generator (default: chosen)")
+      ->delimiter(',');
+  add_json(command, run.json);
+  command.add_flag("--markdown", run.markdown, "print Markdown tables, nothing else");
 }
 
 void add_bench(CLI::App& app, BenchOptions& options, Action& action) {
   CLI::App* command =
-      app.add_subcommand("bench", "ours, nginx and the floor side by side, in interleaved rounds");
-  command->add_flag("--quick", options.quick, "at most 45 s: few loads, short rounds");
-  command->add_option("--rounds", options.rounds, "rounds of each load (default 5, quick 3)")
-      ->check(CLI::Range(1, 1000));
-  command->add_option("--duration", options.seconds, "seconds of one run (default 2, quick 1)")
-      ->check(CLI::Range(1, 3600));
-  command->add_option("--connections", options.connections, "default 128,512,2000")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 60000));
-  command->add_option("--routes", options.routes, "of /health and /json")->delimiter(',');
-  add_targets(*command, options.targets);
-  add_workers(*command, options.targets);
-  command
-      ->add_option("--server-cpus", options.server_cpus, "cores of the servers (default: chosen)")
-      ->delimiter(',');
-  command
-      ->add_option("--load-cpus", options.load_cpus,
-                   "cores of the load generator (default: chosen)")
-      ->delimiter(',');
-  add_traffic(*command, options.traffic, options.echo_bytes);
-  command->add_flag("--with-ab,!--without-ab", options.ab,
-                    "plain requests with ab -k -c 64 too (default: yes)");
+      app.add_subcommand("bench", "ours, nginx and the floor side by side, in interleaved blocks");
+  command->add_flag("--quick", options.quick, "less than a minute: few scenarios, few blocks");
+  add_run(*command, options.run);
+  command->add_option("--rate", options.rate, "requests/s of paced scenarios")
+      ->check(CLI::Range(1.0, 1e7));
+  command->add_flag("--server-bound,!--without-server-bound", options.server_bound,
+                    "runs with a confined server, too (default: yes, where the scenario says so)");
   command->add_flag("--rounds-table", options.rounds_table,
-                    "the table of all backends of ours instead");
-  add_json(*command, options.json);
-  command->add_flag("--markdown", options.markdown, "print one Markdown table, nothing else");
+                    "the table of all backends of ours; without --scenarios nothing else");
+  command->add_flag("--record", options.record, "append the run to the history");
+  command->add_option("--history", options.history, "folder of the history")->capture_default_str();
+  command->add_option("--benches", options.benches,
+                      "write the main figures to this file, for github-action-benchmark");
   command->callback([&options, &action] { action = [&options] { return bench(options); }; });
+}
+
+void add_compare(CLI::App& app, CompareOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "compare", "a server of yours with nginx and ours, until the verdict is clear");
+  add_run(*command, options.run);
+  command->add_option("--reference", options.reference,
+                      "the server that the others are compared with (default: the last)");
+  command->callback([&options, &action] { action = [&options] { return compare(options); }; });
+}
+
+void add_self_check(CLI::App& app, SelfCheckOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "self-check", "whether equal servers come out equivalent here, and a slowed one slower");
+  add_run(*command, options.run);
+  command->add_option("--slowed", options.slowed,
+                      "a slower build (default: bench_server_slowed beside this program)");
+  command->add_option("--tries", options.tries, "how often")->check(CLI::Range(1, 1000));
+  command->callback([&options, &action] { action = [&options] { return self_check(options); }; });
+}
+
+void add_scenarios(CLI::App& app, std::vector<std::string>& names, Action& action) {
+  CLI::App* command = app.add_subcommand("scenarios", "lists the scenarios, or describes some");
+  command->add_option("names", names, "scenarios to describe");
+  command->callback([&names, &action] {
+    action = [&names] {
+      fmt::print("{}", names.empty() ? list_scenarios() : describe_scenarios(names));
+      return 0;
+    };
+  });
 }
 
 void add_syscalls(CLI::App& app, SyscallsOptions& options, Action& action) {
@@ -148,24 +174,6 @@ void add_idle_memory(CLI::App& app, IdleMemoryOptions& options, Action& action) 
   command->callback([&options, &action] { action = [&options] { return idle_memory(options); }; });
 }
 
-void add_paced(CLI::App& app, PacedOptions& options, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "paced", "latencies at a fixed rate, counted from the time a request was due");
-  add_targets(*command, options.targets);
-  add_workers(*command, options.targets);
-  command->add_option("--rate", options.rate, "requests/s (default: half of nginx's maximum)")
-      ->check(CLI::Range(1.0, 1e7));
-  command->add_option("--duration", options.seconds, "seconds of one round")
-      ->check(CLI::Range(1, 3600));
-  command->add_option("--rounds", options.rounds, "rounds, interleaved")
-      ->check(CLI::Range(1, 1000));
-  command->add_option("--connections", options.connections, "to send on")
-      ->check(CLI::Range(1, 10000));
-  command->add_option("--route", options.path, "/health or /json")->capture_default_str();
-  add_json(*command, options.json);
-  command->callback([&options, &action] { action = [&options] { return paced(options); }; });
-}
-
 void add_spread(CLI::App& app, SpreadOptions& options, Action& action) {
   CLI::App* command = app.add_subcommand("spread", "how evenly loops share the connections");
   add_targets(*command, options.targets);
@@ -180,24 +188,18 @@ void add_spread(CLI::App& app, SpreadOptions& options, Action& action) {
   command->callback([&options, &action] { action = [&options] { return spread(options); }; });
 }
 
-void add_profile(CLI::App& app, ProfileOptions& options, std::vector<Traffic>& traffic,
-                 Action& action) {
+void add_profile(CLI::App& app, ProfileOptions& options, Action& action) {
   CLI::App* command =
       app.add_subcommand("profile", "a flame graph (SVG) of a server under load, sampled by perf");
   add_targets(*command, options.targets);
-  command->add_option("--route", options.route, "/health or /json")->capture_default_str();
-  add_traffic(*command, traffic, options.echo_bytes);
-  command->add_option("--connections", options.connections, "of wrk")->check(CLI::Range(1, 60000));
+  command->add_option("--scenario", options.scenario, "what is sent")->capture_default_str();
+  command->add_option("--connections", options.connections, "instead of the scenario's own")
+      ->check(CLI::Range(1, 60000));
   command->add_option("--duration", options.seconds, "seconds")->check(CLI::Range(1, 3600));
   command->add_option("--frequency", options.frequency, "samples per second")
       ->check(CLI::Range(1, 20000));
   command->add_option("-o,--output", options.output, "file to write (default flame-<server>.svg)");
-  command->callback([&options, &traffic, &action] {
-    action = [&options, &traffic] {
-      if (!traffic.empty()) options.traffic = traffic.back();
-      return profile(options);
-    };
-  });
+  command->callback([&options, &action] { action = [&options] { return profile(options); }; });
 }
 
 void add_check(CLI::App& app, CheckOptions& options, Action& action) {
@@ -234,22 +236,27 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   Action action;
   BenchOptions bench_options;
-  bench_options.command_line = command_line(argc, argv);
+  bench_options.history = kHistoryFolder;
+  CompareOptions compare_options;
+  SelfCheckOptions self_check_options;
+  std::vector<std::string> scenario_names;
+  for (RunOptions* run : {&bench_options.run, &compare_options.run, &self_check_options.run})
+    run->command_line = command_line(argc, argv);
   SyscallsOptions syscalls_options;
   InstructionsOptions instructions_options;
   IdleMemoryOptions idle_memory_options;
-  PacedOptions paced_options;
   SpreadOptions spread_options;
   ProfileOptions profile_options;
-  std::vector<Traffic> profile_traffic;
   CheckOptions check_options;
   add_bench(app, bench_options, action);
+  add_compare(app, compare_options, action);
+  add_self_check(app, self_check_options, action);
+  add_scenarios(app, scenario_names, action);
   add_syscalls(app, syscalls_options, action);
   add_instructions(app, instructions_options, action);
   add_idle_memory(app, idle_memory_options, action);
-  add_paced(app, paced_options, action);
   add_spread(app, spread_options, action);
-  add_profile(app, profile_options, profile_traffic, action);
+  add_profile(app, profile_options, action);
   add_check(app, check_options, action);
   try {
     app.parse(argc, argv);

@@ -1,4 +1,4 @@
-// `leantea-lab paced`: latencies of servers at the same fixed rate.
+// Latencies of servers at a fixed rate.
 //
 // wrk sends the next request when the answer is there, so a server that stalls is asked less while it stalls.
 // This client does not wait: requests are due at fixed times, whatever the server does, and a latency counts
@@ -7,22 +7,13 @@
 
 #include <chrono>
 #include <cstdint>
-#include <string>
+#include <vector>
 
+#include "blocks.hpp"
 #include "histogram.hpp"
-#include "targets.hpp"
+#include "scenario.hpp"
 
 namespace leantea::lab {
-
-struct PacedOptions {
-  Targets targets{.servers = {"nginx", "ours"}};
-  double rate = 0;  ///< requests/s; 0: half of nginx's maximum, found by a short run of wrk
-  int seconds = 5;
-  int rounds = 3;
-  int connections = 128;
-  std::string path = "/health";
-  std::string json;
-};
 
 /// What a paced run gave.
 struct PacedResult {
@@ -31,16 +22,20 @@ struct PacedResult {
       late;  ///< how late requests left although a connection was free: the client's own fault
   std::uint64_t sent = 0;
   std::uint64_t answered = 0;
-  double seconds = 0;  ///< from the first request's time to the last answer
+  double seconds = 0;
 };
 
-/// Sends `rate` requests per second for `duration` over `connections` connections, on the calling thread.
-/// `may_spin` says whether the client may burn its core while it waits for the next time (it is then precise to
-/// a microsecond). Throws Failure when the server closes a connection or answers with anything but 200.
-PacedResult run_paced(std::uint16_t port, const std::string& path, double rate,
-                      std::chrono::nanoseconds duration, int connections, bool may_spin);
+/// Sends `load`'s request at `rate` requests per second for load.duration, from this thread, which is on `cpus`
+/// meanwhile. `may_spin`: those cores are the client's alone, so it may spin before a request is due. Throws Failure
+/// when the server closes a connection, answers other than 200, or owes answers 10 s after the end.
+PacedResult run_paced(std::uint16_t port, const Load& load, double rate,
+                      const std::vector<int>& cpus, bool may_spin);
 
-/// Measures and prints. The exit code.
-int paced(const PacedOptions& options);
+/// A paced scenario: one result for each rate, appended to `results` when it begins. `rate` > 0 replaces the scenario's
+/// shares of the slowest server's maximum, which is found by a run of wrk. Void runs, disturbances and interruption as
+/// in Stage::run.
+void run_paced_scenario(Stage& stage, const Scenario& scenario,
+                        const std::vector<Entrant>& entrants, const BlockPlan& plan, double rate,
+                        std::vector<ContestResult>& results, const Progress& progress);
 
 }  // namespace leantea::lab

@@ -1,4 +1,5 @@
-// The client of `leantea-lab paced`: one thread, one epoll loop, a fixed schedule.
+// The client of a paced load: one thread, one epoll loop, a fixed schedule.
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -28,9 +29,9 @@ constexpr nanoseconds kPatience = std::chrono::seconds(10);  // for the last ans
 
 class PacedClient {
  public:
-  PacedClient(std::uint16_t port, const std::string& path, int connections)
-      : request_(wrk_request(path, port)), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
-    for (int i = 0; i < connections; ++i) {
+  PacedClient(std::uint16_t port, const Load& load)
+      : request_(bytes_of(load.first(), port)), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+    for (int i = 0; i < load.connections; ++i) {
       clients_.emplace_back(port);
       // The first answer's size is that of all: the servers here send constants of constant size.
       const Answer answer = clients_.back().exchange(request_);
@@ -142,12 +143,31 @@ class PacedClient {
   std::array<char, 4096> block_{};
 };
 
+/// This thread on other cores, until the end of the object.
+class OnCores {
+ public:
+  explicit OnCores(const std::vector<int>& cpus) {
+    ::sched_getaffinity(0, sizeof before_, &before_);
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int cpu : cpus) CPU_SET(static_cast<std::size_t>(cpu), &set);
+    if (!cpus.empty()) ::sched_setaffinity(0, sizeof set, &set);
+  }
+  OnCores(const OnCores&) = delete;
+  OnCores& operator=(const OnCores&) = delete;
+  ~OnCores() { ::sched_setaffinity(0, sizeof before_, &before_); }
+
+ private:
+  cpu_set_t before_{};
+};
+
 }  // namespace
 
-PacedResult run_paced(std::uint16_t port, const std::string& path, double rate,
-                      nanoseconds duration, int connections, bool may_spin) {
+PacedResult run_paced(std::uint16_t port, const Load& load, double rate,
+                      const std::vector<int>& cpus, bool may_spin) {
+  const OnCores on_cores(cpus);
   ::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
-  return PacedClient(port, path, connections).run(rate, duration, may_spin);
+  return PacedClient(port, load).run(rate, load.duration, may_spin);
 }
 
 }  // namespace leantea::lab

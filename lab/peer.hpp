@@ -30,7 +30,9 @@ struct Recipe {
 /// What a server may be unable to do, beside the routes (`/echo`): keys of Peer::cannot and ServerPlan::cannot.
 inline constexpr std::string_view kPipelinedRequests = "pipelining";
 inline constexpr std::string_view kHttp10KeepAlive =
-    "http10-keep-alive";                                        ///< what `ab -k` asks for
+    "http10-keep-alive";  ///< what `ab -k` asks for
+inline constexpr std::string_view kClosingOnRequest =
+    "closing";  ///< the end of a connection when asked
 inline constexpr std::string_view kSeveralWorkers = "workers";  ///< more than one core
 
 /// What cannot be done → why.

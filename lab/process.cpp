@@ -291,6 +291,10 @@ void Process::stop(milliseconds grace) noexcept {
   collect();
 }
 
+void Process::interrupt() const noexcept {
+  if (!exit_ && !ended(std::chrono::milliseconds(0))) ::kill(pid_, SIGINT);
+}
+
 void Process::terminate_children() const {
   each_process([this](pid_t pid, const std::vector<std::string>& fields) {
     const bool ours =

@@ -88,6 +88,9 @@ class Process {
   /// Ends the whole group, at latest after `grace` by SIGKILL, and waits for that. Not interrupted by signals.
   void stop(std::chrono::milliseconds grace = std::chrono::seconds(3)) noexcept;
 
+  /// Sends SIGINT to the started program alone, as Ctrl-C would; nothing when it has ended.
+  void interrupt() const noexcept;
+
   /// Sends SIGTERM to the processes of the group whose parent is the started program, not to that program: ends a
   /// server that runs under a tracer, and leaves the tracer to write its report.
   void terminate_children() const;

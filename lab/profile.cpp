@@ -7,13 +7,13 @@
 
 #include <fmt/format.h>
 
-#include "checks.hpp"
-#include "contest.hpp"
+#include "blocks.hpp"
 #include "failure.hpp"
 #include "flame_graph.hpp"
 #include "interrupt.hpp"
 #include "machine.hpp"
 #include "process.hpp"
+#include "scenario.hpp"
 #include "table.hpp"
 #include "temporary.hpp"
 #include "text.hpp"
@@ -93,20 +93,19 @@ std::string hottest(const FoldedStacks& stacks) {
 int profile(const ProfileOptions& options) {
   require_program("perf", "linux-perf");
   require_program("wrk", "wrk");
-  const bool echo = options.traffic == Traffic::kEcho;
-  const Load load{.traffic = options.traffic,
-                  .path = echo ? "/echo" : options.route,
-                  .connections = options.connections,
-                  .duration = std::chrono::seconds(options.seconds),
-                  .content_bytes = echo ? options.echo_bytes : 0};
+  const std::vector<Scenario> scenarios = find_scenarios({options.scenario});
+  if (scenarios.size() != 1 || scenarios.front().kind != Scenario::Kind::kThroughput)
+    throw Failure("profile takes one scenario with a load of wrk or ab", kExitUsage);
+  Load load = scenarios.front().load;
+  if (options.connections > 0) load.connections = options.connections;
+  load.duration = std::chrono::seconds(options.seconds);
   const std::vector<ServerPlan> plans = plans_of(options.targets, load);
   for (const ServerPlan& plan : plans) require_server(plan);
   Stage stage(place(usable_cpus(), options.targets.workers));
   for (const ServerPlan& plan : plans) {
-    Server& server = stage.server(plan);
-    check(server, load.path, load.content_bytes);
-    const FoldedStacks stacks = sample(server, load, stage, options);
-    if (stacks.empty()) throw Failure("perf took no samples of " + server.name());
+    const auto server = stage.start(plan, load);
+    const FoldedStacks stacks = sample(*server, load, stage, options);
+    if (stacks.empty()) throw Failure("perf took no samples of " + plan.name);
     std::string file = options.output.empty() || plans.size() > 1
                            ? fmt::format("flame-{}.svg", plan.name)
                            : options.output;

@@ -4,17 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "load.hpp"
 #include "targets.hpp"
 
 namespace leantea::lab {
 
 struct ProfileOptions {
   Targets targets{.servers = {"ours"}};
-  std::string route = "/health";
-  Traffic traffic = Traffic::kPlain;
-  std::uint64_t echo_bytes = 1024;
-  int connections = 128;
+  std::string scenario = "health";
+  int connections = 0;  ///< 0: the scenario's
   int seconds = 5;
   int frequency = 997;  ///< samples per second; not a divisor of anything that happens regularly
   std::string output;   ///< the SVG; empty: flame-<server>.svg

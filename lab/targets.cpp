@@ -17,17 +17,9 @@ namespace {
 constexpr std::string_view kFloorUring = "floor-uring";
 
 FloorMode floor_mode_for(const Load& load) {
-  switch (load.traffic) {
-    case Traffic::kPipelined:
-      return FloorMode::kPipelined;
-    case Traffic::kEcho:
-      return FloorMode::kEcho;
-    case Traffic::kNewConnections:
-      return FloorMode::kClose;
-    case Traffic::kPlain:
-    case Traffic::kBrowser:
-      break;
-  }
+  if (load.pipeline > 1) return FloorMode::kPipelined;
+  if (load.first().route() == "/echo") return FloorMode::kEcho;
+  if (load.requests_per_connection == 1) return FloorMode::kClose;
   return load.tool == Tool::kAb ? FloorMode::kHttp10 : FloorMode::kPlain;
 }
 
@@ -44,11 +36,13 @@ const Peer& peer_named(std::string_view name) {
 }
 
 /// What a server has to be able to do for `load`, and how that is called.
-std::vector<std::pair<std::string_view, std::string>> needs_of(const Load& load, int workers) {
-  std::vector<std::pair<std::string_view, std::string>> needs{{load.path, load.path}};
+std::vector<std::pair<std::string, std::string>> needs_of(const Load& load, int workers) {
+  std::vector<std::pair<std::string, std::string>> needs;
+  for (const std::string& route : load.routes()) needs.emplace_back(route, route);
   if (load.tool == Tool::kAb) needs.emplace_back(kHttp10KeepAlive, "ab's load");
-  if (load.traffic == Traffic::kPipelined)
-    needs.emplace_back(kPipelinedRequests, "pipelined requests");
+  if (load.pipeline > 1) needs.emplace_back(kPipelinedRequests, "pipelined requests");
+  if (load.requests_per_connection > 1)
+    needs.emplace_back(kClosingOnRequest, "connections that end after some requests");
   if (workers > 1) needs.emplace_back(kSeveralWorkers, "runs with several workers");
   return needs;
 }
@@ -121,6 +115,7 @@ class Selection {
 
   void add_floor(ServerPlan plan) {
     plan.cannot.emplace("/sum", "it reads no numbers");
+    plan.cannot.emplace(kClosingOnRequest, "it does not look at the field Connection");
     add(std::move(plan));
   }
 
@@ -233,7 +228,7 @@ ServerPlan floor_plan(const Load& load) {
           .program = program_directory() + "/floor",
           .backend = {},
           .floor_mode = floor_mode_for(load),
-          .content_bytes = load.path == "/json" ? kJson.size() : kHealth.size(),
+          .content_bytes = load.first().route() == "/json" ? kJson.size() : kHealth.size(),
           .cpus = {}};
 }
 

@@ -1,0 +1,379 @@
+#include "blocks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "checks.hpp"
+#include "client.hpp"
+#include "confinement.hpp"
+#include "failure.hpp"
+
+namespace leantea::lab {
+namespace {
+
+constexpr int kAttempts = 3;    // a void run is repeated at most twice
+constexpr double kFull = 0.95;  // a core that is as busy as this has nothing left
+// The client's own part of a full core, from which on the core is full because of the client.
+constexpr double kMostly = 0.85;
+// Other programs' part of a core, and the host's, beyond which a run says nothing. The kernel counts in ticks of
+// 10 ms, so less than this cannot be told from nothing in half a second.
+constexpr double kDisturbed = 0.10;
+constexpr double kStolen = 0.05;
+constexpr std::uint64_t kAbSizingRequests = 4000;
+
+double seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+std::optional<double> value_of(const Sample& sample, Metric metric) {
+  const auto unless_zero = [](double value) {
+    return value > 0 ? std::optional(value) : std::nullopt;
+  };
+  switch (metric) {
+    case Metric::kRequestsPerSecond:
+    case Metric::kServerBound:
+      return unless_zero(sample.load.requests_per_second);
+    case Metric::kP50:
+      return unless_zero(sample.load.p50);
+    case Metric::kP99:
+      return unless_zero(sample.load.p99);
+    case Metric::kCpuMicros:
+      return unless_zero(sample.cpu_micros_per_request());
+    case Metric::kBytesPerConnection:
+      return unless_zero(sample.bytes_per_connection);
+  }
+  return std::nullopt;
+}
+
+std::optional<double> value_of(const BlockRuns& block, Metric metric) {
+  if (metric == Metric::kServerBound)
+    return block.confined ? value_of(*block.confined, metric) : std::nullopt;
+  double logarithms = 0;
+  for (const Sample& sample : block.samples) {
+    const auto value = value_of(sample, metric);
+    if (!value) return std::nullopt;
+    logarithms += std::log(*value);
+  }
+  if (block.samples.empty()) return std::nullopt;
+  return std::exp(logarithms / static_cast<double>(block.samples.size()));
+}
+
+double median_of(const Lane& lane, double (*figure)(const Sample&)) {
+  std::vector<double> values;
+  for (const BlockRuns& block : lane.blocks) {
+    for (const Sample& sample : block.samples) values.push_back(figure(sample));
+  }
+  return values.empty() ? 0 : median(values);
+}
+
+/// The lanes in the order in which block `number` begins.
+std::vector<std::size_t> order_of(std::size_t lanes, std::size_t number) {
+  std::vector<std::size_t> order(lanes);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (number % 2 == 1) std::ranges::reverse(order);
+  return order;
+}
+
+std::vector<Lane> lanes_of(const std::vector<Entrant>& entrants) {
+  std::vector<Lane> lanes;
+  for (const Entrant& entrant : entrants) {
+    lanes.push_back({.name = entrant.server.name,
+                     .backend = entrant.server.backend,
+                     .load = entrant.load,
+                     .blocks = {},
+                     .voids = {},
+                     .latency = {}});
+  }
+  return lanes;
+}
+
+}  // namespace
+
+double Sample::cpu_micros_per_request() const {
+  return load.requests == 0 ? 0 : seconds(server_cpu) * 1e6 / static_cast<double>(load.requests);
+}
+
+bool Lane::is_void() const {
+  return std::ranges::any_of(blocks, [](const BlockRuns& block) { return block.samples.empty(); });
+}
+
+std::string_view name_of(Metric metric) {
+  switch (metric) {
+    case Metric::kRequestsPerSecond:
+      return "requests_per_second";
+    case Metric::kP50:
+      return "p50_us";
+    case Metric::kP99:
+      return "p99_us";
+    case Metric::kCpuMicros:
+      return "cpu_us_per_request";
+    case Metric::kServerBound:
+      return "server_bound";
+    case Metric::kBytesPerConnection:
+      return "bytes_per_connection";
+  }
+  return "";
+}
+
+bool less_is_better(Metric metric) {
+  return metric != Metric::kRequestsPerSecond && metric != Metric::kServerBound;
+}
+
+Values values_of(const Lane& lane, Metric metric) {
+  Values values;
+  for (const BlockRuns& block : lane.blocks) values.push_back(value_of(block, metric));
+  return values;
+}
+
+const Lane* ContestResult::lane(std::string_view wanted) const {
+  const auto found = std::ranges::find(lanes, wanted, &Lane::name);
+  return found == lanes.end() ? nullptr : &*found;
+}
+
+std::optional<Interval> figure_of(const Lane& lane, Metric metric, double confidence) {
+  return interval_of(values_of(lane, metric), confidence);
+}
+
+std::optional<Interval> ratio_of(const ContestResult& contest, const Lane& lane,
+                                 std::string_view reference, Metric metric, double confidence) {
+  const Lane* base = contest.lane(reference);
+  if (base == nullptr || base == &lane) return std::nullopt;
+  return interval_of_ratios(paired_ratios(values_of(lane, metric), values_of(*base, metric)),
+                            confidence);
+}
+
+bool limited_by_client(const Lane& lane) {
+  const double core = median_of(lane, [](const Sample& s) { return s.load_core_busy; });
+  const double client = median_of(lane, [](const Sample& s) { return s.load_share; });
+  const double server = median_of(lane, [](const Sample& s) { return s.server_share; });
+  return core >= kFull && client >= kMostly && server < kFull;
+}
+
+std::string disturbance_of(const Sample& sample) {
+  if (sample.stolen > kStolen)
+    return fmt::format("the host took {:.0f} % of the cores", sample.stolen * 100);
+  const double of_server = sample.server_cores_busy - sample.server_share;
+  const double of_load = sample.load_core_busy - sample.load_share;
+  if (of_server > kDisturbed)
+    return fmt::format("other programs took {:.0f} % of the server's cores", of_server * 100);
+  if (of_load > kDisturbed)
+    return fmt::format("other programs took {:.0f} % of the client's core", of_load * 100);
+  return "";
+}
+
+void warm_up(const Server& server, const Load& load, Clock::duration time) {
+  const auto end = Clock::now() + time;
+  const std::string request =
+      bytes_of(load.first(), server.port(), load.requests_per_connection == 1);
+  while (Clock::now() < end) {
+    Client client(server.port());
+    do {
+      const Answer answer = client.exchange(request);
+      if (answer.field("connection").value_or("") == "close") break;
+    } while (Clock::now() < end);
+  }
+}
+
+void Stage::prepare(std::vector<Entrant>& entrants, std::vector<std::string>& remarks) {
+  std::vector<HeadSize> heads;
+  const auto add = [&remarks](const std::string& line) {
+    if (std::ranges::find(remarks, line) == remarks.end()) remarks.push_back(line);
+  };
+  std::erase_if(entrants, [&](const Entrant& entrant) {
+    ServerPlan plan = entrant.server;
+    plan.cpus = placement_.server;
+    const Server server(std::move(plan), directory_.path());
+    try {
+      for (const std::string& route : entrant.load.routes())
+        heads.push_back(check(server, route, entrant.load.first().content.size()));
+    } catch (const RouteMissing& missing) {
+      add(missing.what());
+      return true;
+    }
+    return false;
+  });
+  for (const std::string& line : describe(heads)) add(line);
+}
+
+std::unique_ptr<Server> Stage::start(ServerPlan plan, const Load& load) {
+  plan.cpus = placement_.server;
+  auto server = std::make_unique<Server>(std::move(plan), directory_.path());
+  for (const std::string& route : load.routes()) check(*server, route, load.first().content.size());
+  return server;
+}
+
+Sample Stage::measure(Server& server, const Load& load) {
+  const CoreTime server_before = core_time(placement_.server);
+  const CoreTime load_before = core_time(placement_.load);
+  const auto cpu_before = server.cpu();
+  const auto start = Clock::now();
+  Sample sample{.load = run_load(load, server.port(), placement_.load, directory_.path())};
+  const double wall = seconds(Clock::now() - start);
+  const auto cores = [](const std::vector<int>& cpus) {
+    return static_cast<double>(std::max<std::size_t>(cpus.size(), 1));
+  };
+  const auto cpu_after = server.cpu();
+  const CoreTime server_after = core_time(placement_.server);
+  const CoreTime load_after = core_time(placement_.load);
+  if (cpu_before && cpu_after) {
+    cpu_source_ = cpu_after->source;
+    sample.server_cpu = cpu_after->spent - cpu_before->spent;
+  }
+  sample.server_share = seconds(sample.server_cpu) / wall / cores(placement_.server);
+  sample.load_share = seconds(sample.load.cpu) / wall / cores(placement_.load);
+  sample.server_cores_busy = busy_share(server_before, server_after);
+  sample.load_core_busy = busy_share(load_before, load_after);
+  sample.stolen =
+      std::max(stolen_share(server_before, server_after), stolen_share(load_before, load_after));
+  if (placement_
+          .overlaps()) {  // what runs on a core is then both, and nothing can be said of others
+    sample.server_cores_busy = sample.server_share;
+    sample.load_core_busy = sample.load_share;
+  }
+  return sample;
+}
+
+std::optional<Sample> Stage::attempt(Lane& lane, Server& server, const Load& load) {
+  for (int i = 0; i < kAttempts; ++i) {
+    server.must_run();
+    try {
+      Sample sample = measure(server, load);
+      if (sample.load.sound()) return sample;
+      lane.voids.push_back(fault_of(sample.load));
+    } catch (const Failure& failure) {  // the client itself failed
+      lane.voids.emplace_back(failure.what());
+    }
+  }
+  return std::nullopt;
+}
+
+/// What one block gave: a part for each lane.
+struct Stage::Block {
+  std::vector<BlockRuns> parts;
+  std::vector<std::string> order;
+  std::string disturbance;
+};
+
+Stage::Block Stage::make_block(const std::vector<Entrant>& entrants, std::size_t number,
+                               const BlockPlan& plan, ContestResult& result,
+                               const Progress& progress) {
+  Block block{.parts = std::vector<BlockRuns>(entrants.size()), .order = {}, .disturbance = {}};
+  std::vector<std::unique_ptr<Server>> servers;
+  for (const Entrant& entrant : entrants) {
+    servers.push_back(start(entrant.server, entrant.load));
+    warm_up(*servers.back(), entrant.load, plan.warm_up);
+  }
+  const std::vector<std::size_t> there = order_of(entrants.size(), number);
+  std::vector<std::size_t> order = there;
+  order.insert(order.end(), there.rbegin(), there.rend());
+
+  std::vector<bool> is_void(entrants.size(), false);
+  const auto note = [&block](const Sample& sample, const std::string& name) {
+    const std::string what = disturbance_of(sample);
+    if (block.disturbance.empty() && !what.empty())
+      block.disturbance = fmt::format("{} while {} ran", what, name);
+  };
+  for (const std::size_t i : order) {
+    Lane& lane = result.lanes[i];
+    block.order.push_back(lane.name);
+    if (is_void[i]) continue;
+    progress(lane.name);
+    const auto sample = attempt(lane, *servers[i], lane.load);
+    if (sample) {
+      note(*sample, lane.name);
+      block.parts[i].samples.push_back(*sample);
+    } else {
+      is_void[i] = true;
+      block.parts[i].samples.clear();
+    }
+  }
+  if (!plan.server_bound) return block;
+  for (const std::size_t i : there) {
+    if (is_void[i]) continue;
+    Lane& lane = result.lanes[i];
+    progress(lane.name + ", confined");
+    const Confinement confinement(servers[i]->processes(), placement_.server, kConfinedShare);
+    block.parts[i].confined = attempt(lane, *servers[i], lane.load);
+  }
+  return block;
+}
+
+namespace {
+
+/// ab is told a number of requests, not a time: finds how many take about as long as a run of wrk. A server with which
+/// ab does not work keeps the small number; its runs will say why they are void.
+void size_for_ab(Stage& stage, const Entrant& entrant, Load& load) {
+  if (load.tool != Tool::kAb || load.count > 0) return;
+  load.count = kAbSizingRequests;
+  try {
+    const auto server = stage.start(entrant.server, load);
+    const Sample sample = stage.measure(*server, load);
+    const double wanted = sample.load.requests_per_second * seconds(load.duration);
+    load.count = std::max(kAbSizingRequests, static_cast<std::uint64_t>(wanted));
+  } catch (const Failure&) {
+    return;
+  }
+}
+
+}  // namespace
+
+void Stage::add(Block block, ContestResult& result) {
+  for (std::size_t i = 0; i < block.parts.size(); ++i)
+    result.lanes[i].blocks.push_back(std::move(block.parts[i]));
+  result.orders.push_back(std::move(block.order));
+}
+
+void Stage::run(const std::vector<Entrant>& entrants, const BlockPlan& plan, ContestResult& result,
+                const Progress& progress) {
+  if (result.lanes.empty()) {
+    result.lanes = lanes_of(entrants);
+    for (std::size_t i = 0; i < entrants.size(); ++i)
+      size_for_ab(*this, entrants[i], result.lanes[i].load);
+  }
+  Clock::duration longest = 2 * entrants.size() * Clock::duration(entrants.front().load.duration);
+  int again = plan.blocks;
+  while (std::cmp_less(result.orders.size(), plan.blocks)) {
+    const auto start = Clock::now();
+    if (start + longest > plan.deadline) break;
+    const std::size_t number = result.orders.size();
+    Block block = make_block(entrants, number, plan, result, [&](const std::string& what) {
+      progress(fmt::format("block {} of {}, {}", number + 1, plan.blocks, what));
+    });
+    longest = std::max(longest, Clock::now() - start);
+    if (!block.disturbance.empty()) {
+      const bool repeat = again-- > 0;
+      (repeat ? result.disturbances : result.kept_disturbances).push_back(block.disturbance);
+      if (repeat) continue;
+    }
+    add(std::move(block), result);
+  }
+}
+
+void Stage::run_apart(const std::vector<Entrant>& entrants, const BlockPlan& plan,
+                      ContestResult& result, const Progress& progress, const Measure& measure) {
+  if (result.lanes.empty()) result.lanes = lanes_of(entrants);
+  while (std::cmp_less(result.orders.size(), plan.blocks) && Clock::now() < plan.deadline) {
+    const std::size_t number = result.orders.size();
+    Block block{.parts = std::vector<BlockRuns>(entrants.size()), .order = {}, .disturbance = {}};
+    for (const std::size_t i : order_of(entrants.size(), number)) {
+      Lane& lane = result.lanes[i];
+      block.order.push_back(lane.name);
+      progress(fmt::format("block {} of {}, {}", number + 1, plan.blocks, lane.name));
+      const auto server = start(entrants[i].server, lane.load);
+      warm_up(*server, lane.load, plan.warm_up);
+      try {
+        block.parts[i].samples.push_back(measure(i, *server));
+      } catch (const Failure& failure) {
+        lane.voids.emplace_back(failure.what());
+      }
+    }
+    add(std::move(block), result);
+  }
+}
+
+}  // namespace leantea::lab

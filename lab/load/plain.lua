@@ -1,1 +1,0 @@
--- One small GET at a time on every connection, as wrk sends it by itself: request line and Host.
