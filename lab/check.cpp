@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "failure.hpp"
 #include "json.hpp"
+#include "process.hpp"
 #include "text.hpp"
 
 namespace leantea::lab {
@@ -271,6 +273,28 @@ int check(const CheckOptions& options) {
   if (options.json != "-") fmt::print("{}", text_of(findings, options));
   if (!options.json.empty()) write_text(options.json, json_of(findings, options));
   return findings.regressions(options.recent).empty() && findings.alerts.empty() ? 0 : kExitFailure;
+}
+
+int check_builds(const std::string& base, const std::string& candidate,
+                 const CompareBuilds& compare) {
+  for (const auto& [flag, program] : {std::pair{"--base", base}, {"--candidate", candidate}}) {
+    if (find_program(program).empty()) {
+      throw Failure(
+          fmt::format("{} {}: there is no such program: name a bench server, or build one "
+                      "(./dev bench check --base-commit REV builds both)",
+                      flag, program),
+          kExitUsage);
+    }
+  }
+  const std::vector<BuildVerdict> verdicts = compare(base, candidate);
+  for (const BuildVerdict& verdict : verdicts) fmt::print("{}\n", verdict.words);
+  const auto slower = std::ranges::count_if(verdicts, &BuildVerdict::slower);
+  const auto unclear = std::ranges::count_if(verdicts, &BuildVerdict::inconclusive);
+  fmt::print("slower in {} of {} scenarios{}\n", slower, verdicts.size(),
+             unclear == 0
+                 ? ""
+                 : fmt::format(", and in {} it cannot be told: more --blocks tell", unclear));
+  return slower == 0 ? 0 : kExitFailure;
 }
 
 }  // namespace leantea::lab

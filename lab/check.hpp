@@ -2,7 +2,7 @@
 // bench server are measured against each other.
 #pragma once
 
-#include <optional>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,8 +23,25 @@ struct CheckOptions {
   std::string json;     ///< file for what was found; empty: none
 };
 
-/// Looks, and says what it found. The exit code: 0, or 1 when something became worse.
+/// Looks at the recorded runs, and says what it found. The exit code: 0, or 1 when something became worse.
 int check(const CheckOptions& options);
+
+/// What a comparison of two builds came to, in one scenario.
+struct BuildVerdict {
+  std::string
+      words;  ///< "health: the candidate is slower: CPU µs/request 4.1 % more (3.2–5.0), 20 blocks"
+  bool slower = false;
+  bool inconclusive = false;
+};
+
+/// Measures two bench servers, named by their paths, against each other.
+using CompareBuilds =
+    std::function<std::vector<BuildVerdict>(const std::string& base, const std::string& candidate)>;
+
+/// Compares, and says what came out. The exit code: 0, or 1 when the candidate is slower anywhere. Throws Failure (exit
+/// code 2) when one of the programs is not there, before anything is measured.
+int check_builds(const std::string& base, const std::string& candidate,
+                 const CompareBuilds& compare);
 
 // ---- Its parts, without input and output -----------------------------------------------------------------------------
 

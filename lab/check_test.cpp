@@ -214,5 +214,33 @@ TEST(Check, ExitCodeIsOneForARegression) {
   EXPECT_EQ(check({.history = directory.path()}), 0);
 }
 
+// ---- Two builds ------------------------------------------------------------------------------------------------------
+
+CompareBuilds comes_to(std::vector<BuildVerdict> verdicts) {
+  return [verdicts](const std::string&, const std::string&) { return verdicts; };
+}
+
+TEST(CheckBuilds, ExitCodeIsOneWhenTheCandidateIsSlowerAnywhere) {
+  const BuildVerdict same{.words = "health: equivalent"};
+  const BuildVerdict slower{.words = "json: slower", .slower = true};
+  const BuildVerdict unclear{.words = "echo-5: inconclusive", .inconclusive = true};
+  EXPECT_EQ(check_builds("sh", "sh", comes_to({same, unclear})), 0);
+  EXPECT_EQ(check_builds("sh", "sh", comes_to({same, slower})), kExitFailure);
+}
+
+TEST(CheckBuilds, SaysWhatToDoAboutAProgramThatIsNotThere) {
+  const CompareBuilds never = [](const std::string&, const std::string&) {
+    ADD_FAILURE() << "measured";
+    return std::vector<BuildVerdict>{};
+  };
+  try {
+    check_builds("sh", "./no/such/server", never);
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.exit_code(), kExitUsage);
+    EXPECT_TRUE(contains(failure.what(), "--candidate ./no/such/server: there is no such program"));
+  }
+}
+
 }  // namespace
 }  // namespace leantea::lab
