@@ -81,7 +81,7 @@ class Splitter {
   Splitter(std::span<const double> values, std::size_t fewest)
       : sorted_(values.begin(), values.end()), fewest_(fewest), left_(values.size()) {
     std::vector<std::size_t> by_value(values.size());
-    std::iota(by_value.begin(), by_value.end(), 0U);
+    for (std::size_t i = 0; i < by_value.size(); ++i) by_value[i] = i;
     std::ranges::stable_sort(by_value, {}, [&](std::size_t i) { return values[i]; });
     std::ranges::sort(sorted_);
     order_.resize(values.size());
@@ -126,8 +126,8 @@ class Splitter {
   }
 
  private:
-  /// The sum of distances from `value` to `count` values of the sum `sum`, of which `below` with the sum `sum_below` are
-  /// not greater.
+  /// The sum of distances from `value` to `count` values of the sum `sum`, of which `below` with the sum `sum_below`
+  /// are not greater.
   static double distance(double value, double below, double sum_below, double count, double sum) {
     return (value * below - sum_below) + ((sum - sum_below) - value * (count - below));
   }
@@ -155,7 +155,7 @@ double chance_of(Splitter& splitter, double energy, const ChangePointOptions& op
   Random random(options.seed);
   std::vector<std::size_t> order = splitter.order();
   double doubts = 1;  // the order that was given is one of them
-  for (double tried = 1; tried <= orders; ++tried) {
+  for (int tried = 1; tried <= orders; ++tried) {
     random.shuffle(order);
     if (splitter.best(order).energy >= energy) ++doubts;
     if (doubts > options.significance * (orders + 1)) return doubts / (tried + 1);

@@ -61,7 +61,7 @@ bool alarms(std::span<const double> values) {
   return !changes.empty() && changes.back().ratio < 1 && values.size() - changes.back().index <= 10;
 }
 
-// ---- What it says of one series --------------------------------------------------------------------------------------
+// ---- What it says of one series -------------------------------------------------------------------------------------
 
 TEST(ChangePoints, SayWhereTheLevelChangedAndByHowMuch) {
   const std::vector<double> values = Ratios(kUsual).series(60, 40, 0.05);
@@ -137,7 +137,7 @@ TEST(ChangePoints, ManyRunsTakeNoLongTime) {
   EXPECT_FALSE(changes.empty());
 }
 
-// ---- How often it is right -------------------------------------------------------------------------------------------
+// ---- How often it is right ------------------------------------------------------------------------------------------
 
 constexpr int kSeries = 200;
 constexpr int kRuns = 60;

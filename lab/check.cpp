@@ -6,15 +6,18 @@
 
 #include <fmt/format.h>
 
+#include "compare.hpp"
 #include "failure.hpp"
 #include "json.hpp"
 #include "process.hpp"
+#include "progress.hpp"
 #include "text.hpp"
 
 namespace leantea::lab {
 namespace {
 
 constexpr std::size_t kShortId = 10;
+constexpr double kRunsPerBlock = 4;
 
 /// The part that "80%" or "80" stands for; nothing when no threshold was given.
 std::optional<double> threshold_of(const std::string& text) {
@@ -22,7 +25,7 @@ std::optional<double> threshold_of(const std::string& text) {
   const double percent = number_or(text, 0.0);
   const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::string_view rest = std::string_view(text).substr(digits);
-  if (!(percent > 0 && percent <= 100) || !(rest.empty() || rest == "%")) {
+  if (percent <= 0 || percent > 100 || (!rest.empty() && rest != "%")) {
     throw Failure(
         fmt::format("--alert-threshold {}: say a part of the best in percent, as in 80%", text),
         kExitUsage);
@@ -109,7 +112,7 @@ std::optional<Alert> alert_of(const Series& series, double threshold) {
   return Alert{.series = series, .newest = newest, .best = best};
 }
 
-// ---- In words --------------------------------------------------------------------------------------------------------
+// ---- In words -------------------------------------------------------------------------------------------------------
 
 std::string what_of(const Series& series) {
   const std::string figure = series.figure == Figure::kCpuParity ? "CPU per request" : "requests/s";
@@ -164,6 +167,25 @@ bool is_parity(const Series& series) {
   return series.figure == Figure::kRequestsParity || series.figure == Figure::kCpuParity;
 }
 
+// ---- Two builds -----------------------------------------------------------------------------------------------------
+
+std::vector<BuildVerdict> measured_verdicts(const std::string& base, const std::string& candidate,
+                                            const RunOptions& run) {
+  // Most comparisons are clear after the first look; the line's forecast is about that.
+  const double scenarios = std::max<double>(1, static_cast<double>(run.scenarios.size()));
+  const int blocks = run.blocks > 0 ? run.blocks : kBlocksPerLook;
+  ProgressLine line(std::chrono::duration<double>(scenarios * blocks * kRunsPerBlock *
+                                                  (run.seconds > 0 ? run.seconds : 1)));
+  std::vector<BuildVerdict> verdicts;
+  for (const BuildComparison& comparison :
+       compare_builds(base, candidate, run, [&](const std::string& what) { line.show(what); })) {
+    verdicts.push_back({.words = in_words(comparison),
+                        .slower = comparison.verdict == Verdict::kSlower,
+                        .inconclusive = comparison.verdict == Verdict::kInconclusive});
+  }
+  return verdicts;
+}
+
 }  // namespace
 
 std::vector<Change> HistoryFindings::regressions(std::size_t recent) const {
@@ -200,10 +222,8 @@ std::string text_of(const HistoryFindings& findings, const CheckOptions& options
   for (const Change& change : findings.regressions(options.recent)) text += describe(change);
   for (const Alert& alert : findings.alerts) text += describe(alert);
   const std::size_t worse = findings.regressions(options.recent).size();
-  text += fmt::format("{} in the last {} of {} runs ({} series)\n",
-                      worse == 0   ? "no change to the worse"
-                      : worse == 1 ? "1 change to the worse"
-                                   : fmt::format("{} changes to the worse", worse),
+  text += fmt::format("{} {} to the worse in the last {} of {} runs ({} series)\n",
+                      worse == 0 ? "no" : std::to_string(worse), worse > 1 ? "changes" : "change",
                       std::min(options.recent, findings.runs), findings.runs, findings.series);
   if (findings.other_machines > 0) {
     text +=
@@ -262,6 +282,12 @@ std::string json_of(const HistoryFindings& findings, const CheckOptions& options
 }
 
 int check(const CheckOptions& options) {
+  if (!options.base.empty() || !options.candidate.empty()) {
+    return check_builds(options.base, options.candidate,
+                        [&](const auto& base, const auto& candidate) {
+                          return measured_verdicts(base, candidate, options.run);
+                        });
+  }
   const std::vector<RecordedRun> runs = read_history(options.history);
   if (runs.empty()) {
     throw Failure(fmt::format("nothing is recorded in {}: record runs with leantea-lab bench "
@@ -278,7 +304,7 @@ int check(const CheckOptions& options) {
 int check_builds(const std::string& base, const std::string& candidate,
                  const CompareBuilds& compare) {
   for (const auto& [flag, program] : {std::pair{"--base", base}, {"--candidate", candidate}}) {
-    if (find_program(program).empty()) {
+    if (program.empty() || find_program(program).empty()) {
       throw Failure(
           fmt::format("{} {}: there is no such program: name a bench server, or build one "
                       "(./dev bench check --base-commit REV builds both)",

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bench.hpp"
 #include "change_points.hpp"
 #include "history.hpp"
 
@@ -21,9 +22,15 @@ struct CheckOptions {
   std::string
       alert_threshold;  ///< "80%": alarm too when the newest run is worse than that part of the best
   std::string json;     ///< file for what was found; empty: none
+
+  // Two builds, instead of the recorded runs.
+  std::string base;       ///< path of a bench server; empty: none are compared
+  std::string candidate;  ///< of another
+  RunOptions run;         ///< how they are measured
 };
 
-/// Looks at the recorded runs, and says what it found. The exit code: 0, or 1 when something became worse.
+/// Compares the two builds where they are named, else looks at the recorded runs, and says what it found. The exit
+/// code: 0, or 1 when something became worse.
 int check(const CheckOptions& options);
 
 /// What a comparison of two builds came to, in one scenario.
@@ -43,7 +50,7 @@ using CompareBuilds =
 int check_builds(const std::string& base, const std::string& candidate,
                  const CompareBuilds& compare);
 
-// ---- Its parts, without input and output -----------------------------------------------------------------------------
+// ---- Its parts, without input and output ----------------------------------------------------------------------------
 
 /// A change of one series.
 struct Change {

@@ -214,9 +214,9 @@ TEST(Check, ExitCodeIsOneForARegression) {
   EXPECT_EQ(check({.history = directory.path()}), 0);
 }
 
-// ---- Two builds ------------------------------------------------------------------------------------------------------
+// ---- Two builds -----------------------------------------------------------------------------------------------------
 
-CompareBuilds comes_to(std::vector<BuildVerdict> verdicts) {
+CompareBuilds comes_to(const std::vector<BuildVerdict>& verdicts) {
   return [verdicts](const std::string&, const std::string&) { return verdicts; };
 }
 
@@ -233,6 +233,7 @@ TEST(CheckBuilds, SaysWhatToDoAboutAProgramThatIsNotThere) {
     ADD_FAILURE() << "measured";
     return std::vector<BuildVerdict>{};
   };
+  EXPECT_THROW(check_builds("sh", "", never), Failure) << "one of two";
   try {
     check_builds("sh", "./no/such/server", never);
     FAIL();

@@ -15,6 +15,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -41,7 +42,7 @@ std::string in_folder(const std::string& folder, std::string_view name) {
   return (fs::path(folder) / name).string();
 }
 
-// ---- Files -----------------------------------------------------------------------------------------------------------
+// ---- Files ----------------------------------------------------------------------------------------------------------
 
 [[noreturn]] void fail_to_write(const std::string& path, int error) {
   const char* advice = error == ENOSPC || error == EDQUOT || error == EFBIG
@@ -105,7 +106,7 @@ class FolderLock {
   Descriptor fd_;
 };
 
-// ---- Reading ---------------------------------------------------------------------------------------------------------
+// ---- Reading --------------------------------------------------------------------------------------------------------
 
 std::string text_or_empty(const JsonValue& value) { return value.text().value_or(""); }
 
@@ -134,7 +135,7 @@ std::vector<Line> lines_of_runs(std::string_view text, const std::string& path) 
   return lines;
 }
 
-// ---- The figures of a run --------------------------------------------------------------------------------------------
+// ---- The figures of a run -------------------------------------------------------------------------------------------
 
 struct Estimate {
   double value = 0;
@@ -225,7 +226,7 @@ void for_each_figure(const RecordedRun& run, Visit visit) {
   }
 }
 
-// ---- http-bench.json -------------------------------------------------------------------------------------------------
+// ---- http-bench.json ------------------------------------------------------------------------------------------------
 
 /// Milliseconds since 1970 of a date as recorded; nothing when it is none.
 std::optional<std::int64_t> milliseconds_of(const std::string& date) {
@@ -438,18 +439,18 @@ std::vector<Series> series_of(const std::vector<RecordedRun>& runs) {
   std::map<std::string, Series> found;
   std::vector<std::string> order;
   // From the newest run backwards, so that what is measured today comes first; points are put right at the end.
-  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-    for_each_figure(*run, [&](Series series, const Estimate& estimate) {
-      const auto [place, is_new] = found.try_emplace(series.key, std::move(series));
+  for (const RecordedRun& run : std::views::reverse(runs)) {
+    for_each_figure(run, [&](const Series& series, const Estimate& estimate) {
+      const auto [place, is_new] = found.try_emplace(series.key, series);
       if (is_new) order.push_back(place->first);
-      place->second.points.push_back({.date = run->date,
-                                      .commit_id = run->commit.id,
-                                      .subject = run->commit.subject,
-                                      .url = run->commit.url,
+      place->second.points.push_back({.date = run.date,
+                                      .commit_id = run.commit.id,
+                                      .subject = run.commit.subject,
+                                      .url = run.commit.url,
                                       .value = estimate.value,
                                       .low = estimate.low,
                                       .high = estimate.high,
-                                      .run = run->index});
+                                      .run = run.index});
     });
   }
   std::vector<Series> all;

@@ -46,8 +46,8 @@ struct RecordedRun {
   JsonValue all;  ///< everything, as recorded
 };
 
-/// Reads one run from its JSON text. Throws Failure when it is no JSON, or of a format that this program does not know;
-/// the message names `file`, and lines as counted from `first_line`.
+/// Reads one run from its JSON text. Throws Failure when it is no JSON, or of a format that this program does not
+/// know; the message names `file`, and lines as counted from `first_line`.
 RecordedRun parse_run(std::string_view text, const std::string& file, int first_line = 1);
 
 /// The runs recorded in `folder`, the oldest first; none when there is no runs.jsonl. Throws Failure, with the number
@@ -64,7 +64,7 @@ std::string benches_of(const RecordedRun& run);
 /// Writes `text` to `path` as the two files are written: whole or not at all. Throws Failure.
 void replace_file(const std::string& path, std::string_view text);
 
-// ---- Series ----------------------------------------------------------------------------------------------------------
+// ---- Series ---------------------------------------------------------------------------------------------------------
 
 /// What a series is about.
 enum class Figure {

@@ -92,7 +92,7 @@ class History : public testing::Test {
   TemporaryDirectory directory_;
 };
 
-// ---- Recording and reading back --------------------------------------------------------------------------------------
+// ---- Recording and reading back -------------------------------------------------------------------------------------
 
 TEST_F(History, IsEmptyWhereNothingWasRecorded) { EXPECT_TRUE(read_history(folder()).empty()); }
 
@@ -150,7 +150,7 @@ TEST_F(History, ReportsALastLineThatWasCutOffAndLeavesItAlone) {
   }
 }
 
-// ---- github-action-benchmark's format --------------------------------------------------------------------------------
+// ---- github-action-benchmark's format -------------------------------------------------------------------------------
 
 TEST_F(History, BenchFileIsAsTheActionReadsIt) {
   append_run(folder(), run_text(1));
@@ -232,7 +232,7 @@ TEST_F(History, BringsTheBenchFileUpToDateAfterARunThatWasCutShort) {
   EXPECT_EQ(commits_in_runs().size(), 4U);
 }
 
-// ---- Whole, whatever happens -----------------------------------------------------------------------------------------
+// ---- Whole, whatever happens ----------------------------------------------------------------------------------------
 
 /// Appends runs from `first` on, until it is killed.
 [[noreturn]] void append_for_ever(const std::string& folder, int first) {
@@ -354,7 +354,7 @@ TEST_F(History, CannotBeWrittenWhereTheFolderIsAFile) {
   EXPECT_TRUE(contains(failure_of([&] { append_run(folder(), run_text(1)); }), "cannot write"));
 }
 
-// ---- Series ----------------------------------------------------------------------------------------------------------
+// ---- Series ---------------------------------------------------------------------------------------------------------
 
 TEST_F(History, SeriesHaveAPointForEachRun) {
   append_run(folder(), run_text(1, 1.04));

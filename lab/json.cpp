@@ -27,7 +27,7 @@ rapidjson::SizeType size_of(std::string_view text) {
 
 }  // namespace
 
-// ---- Reading ---------------------------------------------------------------------------------------------------------
+// ---- Reading --------------------------------------------------------------------------------------------------------
 
 /// Builds a value from what RapidJSON's reader finds. Its functions have the names that RapidJSON calls.
 // NOLINTBEGIN(readability-identifier-naming)
@@ -152,7 +152,7 @@ const JsonValue& JsonValue::operator[](std::string_view name) const {
   return found != all.end() ? found->second : kNothing;
 }
 
-// ---- Writing ---------------------------------------------------------------------------------------------------------
+// ---- Writing --------------------------------------------------------------------------------------------------------
 
 /// Writes a value that was read, to any of RapidJSON's writers.
 class JsonPrinter {

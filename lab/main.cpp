@@ -204,7 +204,7 @@ void add_profile(CLI::App& app, ProfileOptions& options, Action& action) {
 
 void add_check(CLI::App& app, CheckOptions& options, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "check", "whether it became slower: the recorded runs are searched for a change");
+      "check", "whether it became slower: searches the recorded runs, or compares two builds");
   command->add_option("--history", options.history, "folder of the recorded runs")
       ->capture_default_str();
   command->add_option("--servers", options.servers, "whose changes matter")
@@ -220,6 +220,14 @@ void add_check(CLI::App& app, CheckOptions& options, Action& action) {
                     "runs of other machines than the newest run's, too");
   command->add_option("--alert-threshold", options.alert_threshold,
                       "80%: alarm too when a figure is below that part of the best run's");
+  command->add_option("--base", options.base, "path of a bench server, instead of recorded runs");
+  command->add_option("--candidate", options.candidate, "path of the one that may be slower");
+  command->add_option("--scenarios", options.run.scenarios, "for two builds (default: health)")
+      ->delimiter(',');
+  command->add_option("--blocks", options.run.blocks, "for two builds (default: until it is clear)")
+      ->check(CLI::Range(1, 1000));
+  command->add_option("--duration", options.run.seconds, "seconds of one run of two builds")
+      ->check(CLI::Range(0.05, 3600.0));
   add_json(*command, options.json);
   command->callback([&options, &action] { action = [&options] { return check(options); }; });
 }
