@@ -27,8 +27,10 @@ SourceFile read(const fs::path& path) {
 template <class Wanted>
 void read_below(const fs::path& folder, Wanted wanted, std::vector<SourceFile>& files) {
   if (!fs::is_directory(folder)) return;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file() && wanted(entry.path())) files.push_back(read(entry.path()));
+  for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::end(entry); ++entry) {
+    // What npm installed is not ours.
+    if (entry->path().filename() == "node_modules") entry.disable_recursion_pending();
+    if (entry->is_regular_file() && wanted(entry->path())) files.push_back(read(entry->path()));
   }
 }
 
@@ -44,7 +46,7 @@ bool is_cpp(const fs::path& path) {
 bool is_text(const fs::path& path) {
   return is_cpp(path) || path.filename() == "CMakeLists.txt" ||
          is_one_of(path.extension().string(), ".cmake", ".in", ".md", ".py", ".sh", ".yml", ".conf",
-                   ".toml", ".lua", ".json", ".js", ".html", ".css");
+                   ".toml", ".lua", ".json", ".js", ".mjs", ".html", ".css");
 }
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
