@@ -33,12 +33,6 @@ std::optional<double> threshold_of(const std::string& text) {
   return percent / 100;
 }
 
-/// What makes the runs of two machines incomparable, even as ratios.
-std::string machine_of(const RecordedRun& run) {
-  return fmt::format("{}, {} cores", run.all["machine"]["processor"].text().value_or(""),
-                     run.all["machine"]["cores"].number().value_or(0));
-}
-
 /// The last `most` runs made where the newest was made.
 std::vector<RecordedRun> comparable_runs(const std::vector<RecordedRun>& runs,
                                          const CheckOptions& options, std::size_t& left_out) {
@@ -59,27 +53,6 @@ bool is_of(const std::string& server, const std::vector<std::string>& names) {
   return std::ranges::any_of(names, [&](const std::string& name) {
     return server == name || server.starts_with(name + " ");
   });
-}
-
-/// The texts of a run that explain a change which no commit made.
-std::vector<std::pair<std::string, std::string>> surroundings_of(const RecordedRun& run) {
-  std::vector<std::pair<std::string, std::string>> all;
-  for (const auto& [name, value] : run.all["versions"].members())
-    all.emplace_back(name, value.text().value_or(""));
-  for (const char* part : {"processor", "kernel", "system"})
-    all.emplace_back(part, run.all["machine"][part].text().value_or(""));
-  return all;
-}
-
-std::vector<std::string> differences(const RecordedRun& before, const RecordedRun& after) {
-  std::vector<std::string> found;
-  const auto old = surroundings_of(before);
-  for (const auto& [name, value] : surroundings_of(after)) {
-    const auto same = std::ranges::find(old, name, [](const auto& pair) { return pair.first; });
-    if (same != old.end() && same->second != value)
-      found.push_back(fmt::format("{} {} → {}", name, same->second, value));
-  }
-  return found;
 }
 
 const RecordedRun& run_of(const std::vector<RecordedRun>& runs, const Point& point) {

@@ -30,7 +30,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kRunsFile = "runs.jsonl";
 constexpr std::string_view kBenchFile = "http-bench.json";
 constexpr std::string_view kTool = "customBiggerIsBetter";
 constexpr std::string_view kReference = "nginx";
@@ -46,7 +45,7 @@ std::string in_folder(const std::string& folder, std::string_view name) {
 
 [[noreturn]] void fail_to_write(const std::string& path, int error) {
   const char* advice = error == ENOSPC || error == EDQUOT || error == EFBIG
-                           ? "free some space and record the run again"
+                           ? "free some space and run this again"
                            : "see whether the folder may be written to";
   throw Failure(fmt::format("cannot write {}: {}; it is as it was before: {}", path,
                             std::strerror(error), advice));
@@ -342,6 +341,16 @@ JsonValue read_bench_file(const std::string& path) {
   return value;
 }
 
+/// The texts of a run that explain a change which no commit made.
+std::vector<std::pair<std::string, std::string>> surroundings_of(const RecordedRun& run) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const auto& [name, value] : run.all["versions"].members())
+    all.emplace_back(name, value.text().value_or(""));
+  for (const char* part : {"processor", "kernel", "system"})
+    all.emplace_back(part, run.all["machine"][part].text().value_or(""));
+  return all;
+}
+
 }  // namespace
 
 void replace_file(const std::string& path, std::string_view text) {
@@ -358,6 +367,22 @@ void replace_file(const std::string& path, std::string_view text) {
     fail_to_write(path, error);
   }
   sync_folder(folder);
+}
+
+std::string machine_of(const RecordedRun& run) {
+  return fmt::format("{}, {} cores", run.all["machine"]["processor"].text().value_or(""),
+                     run.all["machine"]["cores"].number().value_or(0));
+}
+
+std::vector<std::string> differences(const RecordedRun& before, const RecordedRun& after) {
+  std::vector<std::string> found;
+  const auto old = surroundings_of(before);
+  for (const auto& [name, value] : surroundings_of(after)) {
+    const auto same = std::ranges::find(old, name, [](const auto& pair) { return pair.first; });
+    if (same != old.end() && same->second != value)
+      found.push_back(fmt::format("{} {} → {}", name, same->second, value));
+  }
+  return found;
 }
 
 RecordedRun parse_run(std::string_view text, const std::string& file, int first_line) {

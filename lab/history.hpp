@@ -23,6 +23,7 @@ namespace leantea::lab {
 
 /// The folder where runs are recorded when no other is named, below the repository's root.
 inline constexpr std::string_view kHistoryFolder = "bench-data";
+inline constexpr std::string_view kRunsFile = "runs.jsonl";
 
 /// The value of "format" in a run. A run of another format is refused with a message.
 inline constexpr int kRunFormat = 1;
@@ -45,6 +46,12 @@ struct RecordedRun {
   RecordedCommit commit;
   JsonValue all;  ///< everything, as recorded
 };
+
+/// What makes the runs of two machines incomparable, even as ratios: "AMD EPYC 9B14, 2 cores".
+std::string machine_of(const RecordedRun& run);
+
+/// What else is different between two runs and may explain a change that no commit made: "nginx 1.22 → 1.24".
+std::vector<std::string> differences(const RecordedRun& before, const RecordedRun& after);
 
 /// Reads one run from its JSON text. Throws Failure when it is no JSON, or of a format that this program does not
 /// know; the message names `file`, and lines as counted from `first_line`.

@@ -20,7 +20,9 @@
 #include "interrupt.hpp"
 #include "process.hpp"
 #include "profile.hpp"
+#include "report_page.hpp"
 #include "scenario.hpp"
+#include "serve_report.hpp"
 #include "spread.hpp"
 #include "syscalls.hpp"
 #include "targets.hpp"
@@ -232,6 +234,27 @@ void add_check(CLI::App& app, CheckOptions& options, Action& action) {
   command->callback([&options, &action] { action = [&options] { return check(options); }; });
 }
 
+void add_report(CLI::App& app, ReportPageOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand("report", "the recorded runs as a page for the browser");
+  command->add_option("--history", options.history, "folder of the recorded runs")
+      ->capture_default_str();
+  command->add_option("--template", options.page_template, "the page without data (./dev makes it)")
+      ->capture_default_str();
+  command->add_option("--output", options.output, "file to write")->capture_default_str();
+  command->add_option("--repository", options.repository,
+                      "web address, for links to commits that have none of their own");
+  command->callback([&options, &action] { action = [&options] { return report_page(options); }; });
+}
+
+void add_serve_report(CLI::App& app, ServeReportOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand("serve-report", "serves that page at /bench/");
+  command->add_option("--host", options.host, "where to listen")->capture_default_str();
+  command->add_option("--port", options.port, "0 takes a free one")->capture_default_str();
+  command->add_option("--site", options.site, "folder whose bench/ is served")
+      ->capture_default_str();
+  command->callback([&options, &action] { action = [&options] { return serve_report(options); }; });
+}
+
 std::string command_line(int argc, char** argv) {
   std::string line = "leantea-lab";
   for (int i = 1; i < argc; ++i) line += fmt::format(" {}", argv[i]);
@@ -256,6 +279,8 @@ int run(int argc, char** argv) {
   SpreadOptions spread_options;
   ProfileOptions profile_options;
   CheckOptions check_options;
+  ReportPageOptions report_page_options;
+  ServeReportOptions serve_report_options;
   add_bench(app, bench_options, action);
   add_compare(app, compare_options, action);
   add_self_check(app, self_check_options, action);
@@ -266,6 +291,8 @@ int run(int argc, char** argv) {
   add_spread(app, spread_options, action);
   add_profile(app, profile_options, action);
   add_check(app, check_options, action);
+  add_report(app, report_page_options, action);
+  add_serve_report(app, serve_report_options, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
