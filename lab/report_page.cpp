@@ -34,7 +34,7 @@ std::string text_or_empty(const JsonValue& value) { return value.text().value_or
 
 bool is_void(const JsonValue& server) { return server["void"].boolean().value_or(false); }
 
-// ---- Series ----------------------------------------------------------------------------------------------------------
+// ---- Series -------------------------------------------------------------------------------------
 
 struct PagePoint {
   std::size_t run = 0;
@@ -186,7 +186,7 @@ void write_series(Json& json, const PageSeries& series, const std::vector<Record
   });
 }
 
-// ---- Runs ------------------------------------------------------------------------------------------------------------
+// ---- Runs ---------------------------------------------------------------------------------------
 
 std::string commit_address(const RecordedCommit& commit, const std::string& repository) {
   if (!commit.url.empty() || repository.empty() || commit.id.empty()) return commit.url;
@@ -288,7 +288,7 @@ void write_rounds(Json& json, const std::vector<RecordedRun>& runs) {
   });
 }
 
-// ---- Files -----------------------------------------------------------------------------------------------------------
+// ---- Files --------------------------------------------------------------------------------------
 
 std::vector<RecordedRun> runs_to_show(const std::string& folder) {
   std::vector<RecordedRun> runs = read_history(folder);
@@ -356,7 +356,8 @@ std::string page_with(std::string_view page_template, std::string_view data,
         kExitUsage);
   std::string page(page_template.substr(0, place));
   page.reserve(page_template.size() + data.size());
-  // "</script" would end the element and "<!--" change how its end is found. In JSON '<' stands in texts alone.
+  // "</script" would end the element and "<!--" change how its end is found. In JSON '<' stands in
+  // texts alone.
   for (const char c : data) {
     if (c == '<') {
       page += "\\u003c";

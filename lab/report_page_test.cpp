@@ -106,7 +106,7 @@ class ReportPage : public testing::Test {
   ReportPageOptions options_;
 };
 
-// ---- The data --------------------------------------------------------------------------------------------------------
+// ---- The data -----------------------------------------------------------------------------------
 
 TEST(PageData, HasASeriesForEachFigureOfEachServer) {
   const std::string first = run_with(
@@ -219,7 +219,7 @@ TEST(PageData, HasEachScenarioOnceWithItsNewestTitle) {
   EXPECT_EQ(scenarios[1]["title"].text(), "b");
 }
 
-// ---- The page --------------------------------------------------------------------------------------------------------
+// ---- The page -----------------------------------------------------------------------------------
 
 TEST(PageWith, LetsNothingInTheDataEndTheirElement) {
   const std::string nasty = "</script><script>alert(1)</script><!--<script>";

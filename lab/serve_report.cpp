@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// ---- Files -----------------------------------------------------------------------------------------------------------
+// ---- Files --------------------------------------------------------------------------------------
 
 struct ContentType {
   std::string_view extension;
@@ -69,7 +69,7 @@ std::optional<std::string> text_of(const fs::path& path) {
   return text;
 }
 
-// ---- Fields of the answer --------------------------------------------------------------------------------------------
+// ---- Fields of the answer -----------------------------------------------------------------------
 
 /// Changes with every byte of the text.
 std::string entity_tag(std::string_view text) {
