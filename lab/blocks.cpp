@@ -30,6 +30,27 @@ double seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
+double count_of(const std::vector<int>& cpus) {
+  return static_cast<double>(std::max<std::size_t>(cpus.size(), 1));
+}
+
+/// What the cores have done so far.
+class Cores {
+ public:
+  explicit Cores(const Placement& placement)
+      : server_(core_time(placement.server)), load_(core_time(placement.load)) {}
+
+  double server_busy(const Cores& later) const { return busy_share(server_, later.server_); }
+  double load_busy(const Cores& later) const { return busy_share(load_, later.load_); }
+  double stolen(const Cores& later) const {
+    return std::max(stolen_share(server_, later.server_), stolen_share(load_, later.load_));
+  }
+
+ private:
+  CoreTime server_;
+  CoreTime load_;
+};
+
 std::optional<double> value_of(const Sample& sample, Metric metric) {
   const auto unless_zero = [](double value) {
     return value > 0 ? std::optional(value) : std::nullopt;
@@ -208,28 +229,22 @@ std::unique_ptr<Server> Stage::start(ServerPlan plan, const Load& load) {
 }
 
 Sample Stage::measure(Server& server, const Load& load) {
-  const CoreTime server_before = core_time(placement_.server);
-  const CoreTime load_before = core_time(placement_.load);
+  const Cores before(placement_);
   const auto cpu_before = server.cpu();
   const auto start = Clock::now();
   Sample sample{.load = run_load(load, server.port(), placement_.load, directory_.path())};
   const double wall = seconds(Clock::now() - start);
-  const auto cores = [](const std::vector<int>& cpus) {
-    return static_cast<double>(std::max<std::size_t>(cpus.size(), 1));
-  };
   const auto cpu_after = server.cpu();
-  const CoreTime server_after = core_time(placement_.server);
-  const CoreTime load_after = core_time(placement_.load);
+  const Cores after(placement_);
   if (cpu_before && cpu_after) {
     cpu_source_ = cpu_after->source;
     sample.server_cpu = cpu_after->spent - cpu_before->spent;
   }
-  sample.server_share = seconds(sample.server_cpu) / wall / cores(placement_.server);
-  sample.load_share = seconds(sample.load.cpu) / wall / cores(placement_.load);
-  sample.server_cores_busy = busy_share(server_before, server_after);
-  sample.load_core_busy = busy_share(load_before, load_after);
-  sample.stolen =
-      std::max(stolen_share(server_before, server_after), stolen_share(load_before, load_after));
+  sample.server_share = seconds(sample.server_cpu) / wall / count_of(placement_.server);
+  sample.load_share = seconds(sample.load.cpu) / wall / count_of(placement_.load);
+  sample.server_cores_busy = before.server_busy(after);
+  sample.load_core_busy = before.load_busy(after);
+  sample.stolen = before.stolen(after);
   if (placement_
           .overlaps()) {  // what runs on a core is then both, and nothing can be said of others
     sample.server_cores_busy = sample.server_share;
@@ -322,6 +337,89 @@ void size_for_ab(Stage& stage, const Entrant& entrant, Load& load) {
 
 }  // namespace
 
+Stage::Block Stage::make_turned_block(const std::vector<Entrant>& entrants, std::size_t number,
+                                      const BlockPlan& plan, ContestResult& result,
+                                      const Progress& progress) {
+  struct Side {
+    std::unique_ptr<Server> server;
+    std::unique_ptr<RestingLoad> load;
+    std::optional<CpuTime> before;
+    std::string fault;
+  };
+  Block block{.parts = std::vector<BlockRuns>(entrants.size()), .order = {}, .disturbance = {}};
+  std::vector<Side> sides(entrants.size());
+  for (std::size_t i = 0; i < entrants.size(); ++i) {
+    const Load& load = result.lanes[i].load;
+    sides[i].server = start(entrants[i].server, load);
+    warm_up(*sides[i].server, load, plan.warm_up);
+    sides[i].before = sides[i].server->cpu();
+    sides[i].load = std::make_unique<RestingLoad>(load, sides[i].server->port(), placement_.load,
+                                                  directory_.path() + fmt::format("/load-{}", i));
+  }
+  const std::vector<std::size_t> there = order_of(entrants.size(), number);
+  std::vector<std::size_t> order = there;
+  order.insert(order.end(), there.rbegin(), there.rend());
+  for (const std::size_t i : order) block.order.push_back(result.lanes[i].name);
+  progress("all in turns");
+
+  const Cores before(placement_);
+  const auto start_time = Clock::now();
+  const auto times = std::max<std::int64_t>(result.lanes.front().load.duration / plan.turn / 2, 1);
+  for (std::int64_t k = 0; k < times; ++k) {
+    for (const std::size_t i : order) {
+      Side& side = sides[i];
+      if (!side.fault.empty()) continue;
+      try {
+        side.load->take_turn(plan.turn);
+      } catch (const Failure& failure) {
+        side.fault = failure.what();
+      }
+    }
+  }
+  const double wall = seconds(Clock::now() - start_time);
+  const Cores after(placement_);
+
+  double server_shares = 0;
+  double load_shares = 0;
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    Side& side = sides[i];
+    side.server->must_run();
+    Sample sample;
+    try {
+      if (side.fault.empty()) sample.load = side.load->finish();
+      if (side.fault.empty() && !sample.load.sound()) side.fault = fault_of(sample.load);
+    } catch (const Failure& failure) {
+      side.fault = failure.what();
+    }
+    if (!side.fault.empty()) {
+      result.lanes[i].voids.push_back(side.fault);
+      continue;
+    }
+    if (const auto cpu = side.server->cpu(); cpu && side.before) {
+      cpu_source_ = cpu->source;
+      sample.server_cpu = cpu->spent - side.before->spent;
+    }
+    server_shares += seconds(sample.server_cpu) / wall / count_of(placement_.server);
+    load_shares += seconds(sample.load.cpu) / wall / count_of(placement_.load);
+    sample.server_share =
+        seconds(sample.server_cpu) / sample.load.seconds / count_of(placement_.server);
+    sample.load_share = seconds(sample.load.cpu) / sample.load.seconds / count_of(placement_.load);
+    block.parts[i].samples.push_back(sample);
+  }
+  // Of the others on the cores only the whole block's part is known.
+  const double other_server = std::max(0.0, before.server_busy(after) - server_shares);
+  const double other_load = std::max(0.0, before.load_busy(after) - load_shares);
+  for (BlockRuns& part : block.parts) {
+    for (Sample& sample : part.samples) {
+      sample.server_cores_busy = sample.server_share + (placement_.overlaps() ? 0 : other_server);
+      sample.load_core_busy = sample.load_share + (placement_.overlaps() ? 0 : other_load);
+      sample.stolen = before.stolen(after);
+      if (block.disturbance.empty()) block.disturbance = disturbance_of(sample);
+    }
+  }
+  return block;
+}
+
 void Stage::add(Block block, ContestResult& result) {
   for (std::size_t i = 0; i < block.parts.size(); ++i)
     result.lanes[i].blocks.push_back(std::move(block.parts[i]));
@@ -341,7 +439,8 @@ void Stage::run(const std::vector<Entrant>& entrants, const BlockPlan& plan, Con
     const auto start = Clock::now();
     if (start + longest > plan.deadline) break;
     const std::size_t number = result.orders.size();
-    Block block = make_block(entrants, number, plan, result, [&](const std::string& what) {
+    const auto make = plan.turn.count() > 0 ? &Stage::make_turned_block : &Stage::make_block;
+    Block block = (this->*make)(entrants, number, plan, result, [&](const std::string& what) {
       progress(fmt::format("block {} of {}, {}", number + 1, plan.blocks, what));
     });
     longest = std::max(longest, Clock::now() - start);

@@ -110,6 +110,11 @@ inline constexpr std::chrono::milliseconds kWarmUp{200};
 
 struct BlockPlan {
   int blocks = 10;
+  /// 0: a block has two runs of each server, one after the other. Else all servers of a block run side by side, each with
+  /// a load of its own, and these loads have turns of this length, A B B A A B B A …, until each was active for
+  /// load.duration. What the machine does for longer than some turns then falls on all alike, so small differences show;
+  /// in exchange there are no latencies. For loads of wrk only.
+  std::chrono::milliseconds turn{0};
   bool server_bound = false;  ///< a confined run of each server in each block, too
   Clock::time_point deadline = Clock::time_point::max();  ///< a block has to end before it
   Clock::duration warm_up = kWarmUp;                      ///< of each server in each block
@@ -154,6 +159,8 @@ class Stage {
   std::optional<Sample> attempt(Lane& lane, Server& server, const Load& load);
   Block make_block(const std::vector<Entrant>& entrants, std::size_t number, const BlockPlan& plan,
                    ContestResult& result, const Progress& progress);
+  Block make_turned_block(const std::vector<Entrant>& entrants, std::size_t number,
+                          const BlockPlan& plan, ContestResult& result, const Progress& progress);
   static void add(Block block, ContestResult& result);
 
   Placement placement_;

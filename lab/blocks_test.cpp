@@ -16,6 +16,7 @@
 #include "history.hpp"
 #include "interrupt.hpp"
 #include "json.hpp"
+#include "process.hpp"
 #include "report.hpp"
 #include "targets.hpp"
 #include "temporary.hpp"
@@ -169,6 +170,40 @@ TEST_F(BlocksTest, MoreBlocksAreAddedToThoseThatThereAre) {
   EXPECT_EQ(result.orders.size(), 3U);
   EXPECT_EQ(result.lanes.size(), 2U);
   EXPECT_EQ(calls().size(), 12U);
+}
+
+TEST_F(BlocksTest, LoadsInTurnsAreOneRunOfEachServerWithoutLatencies) {
+  if (find_program("wrk").empty()) GTEST_SKIP() << "wrk is not installed";
+  Stage stage({.server = {}, .load = {}});
+  ContestResult result;
+  std::vector<Entrant> both = entrants(2);
+  for (Entrant& entrant : both) {
+    entrant.load.connections = 4;
+    entrant.load.duration = std::chrono::milliseconds(200);
+  }
+  stage.run(both, {.blocks = 2, .turn = std::chrono::milliseconds(20), .warm_up = {}}, result,
+            [](const std::string&) {});
+  ASSERT_EQ(result.orders.size(), 2U);
+  EXPECT_EQ(result.orders[0], (std::vector<std::string>{"A", "B", "B", "A"}));
+  for (const Lane& lane : result.lanes) {
+    EXPECT_FALSE(lane.is_void()) << lane.name;
+    const Sample& sample = lane.blocks.at(1).samples.at(0);
+    EXPECT_GT(sample.load.requests, 100U);
+    EXPECT_NEAR(sample.load.seconds, 0.2, 0.1) << "the time of its turns, not of the others'";
+    EXPECT_GT(sample.cpu_micros_per_request(), 0);
+    EXPECT_FALSE(figure_of(lane, Metric::kP99)) << "a request waits while its load rests";
+  }
+}
+
+TEST_F(BlocksTest, ALoadInTurnsThatEndsEarlyMakesItsServerVoid) {
+  script_wrk({"echo cannot connect >&2; exit 1"});
+  Stage stage({.server = {}, .load = {}});
+  ContestResult result;
+  stage.run(entrants(1), {.blocks = 1, .turn = std::chrono::milliseconds(50), .warm_up = {}},
+            result, [](const std::string&) {});
+  ASSERT_TRUE(result.lanes[0].is_void());
+  EXPECT_NE(result.lanes[0].voids.at(0).find("cannot connect"), std::string::npos)
+      << result.lanes[0].voids.at(0);
 }
 
 TEST_F(BlocksTest, RunsApartAreOneForEachServerAndBlock) {

@@ -14,7 +14,8 @@
 namespace leantea::lab {
 namespace {
 
-constexpr double kSeconds = 0.5;
+constexpr double kSeconds = 1;
+constexpr std::chrono::milliseconds kTurn{50};
 constexpr double kBlockOverhead = 0.3;  // of a server, for the forecast
 
 /// Every lane but the reference has a verdict.
@@ -25,6 +26,11 @@ bool conclusive(const ContestResult& contest, std::string_view reference) {
     const auto ratio = ratio_of(contest, lane, reference, metric, kLookConfidence);
     return ratio && judge(*ratio, less_is_better(metric)) != Verdict::kInconclusive;
   });
+}
+
+/// ab cannot rest.
+std::chrono::milliseconds turn_for(const Load& load) {
+  return load.tool == Tool::kWrk ? kTurn : std::chrono::milliseconds(0);
 }
 
 /// Blocks until every verdict is clear, or there were enough looks.
@@ -42,9 +48,9 @@ ContestResult run_until_clear(Stage& stage, const Scenario& scenario,
   const int looks = blocks > 0 ? 1 : kMostLooks;
   const int per_look = blocks > 0 ? blocks : kBlocksPerLook;
   for (int look = 1; look <= looks; ++look) {
-    stage.run(entrants, {.blocks = look * per_look}, result, [&](const std::string& what) {
-      progress(fmt::format("{}, {}", scenario.name, what));
-    });
+    stage.run(
+        entrants, {.blocks = look * per_look, .turn = turn_for(scenario.load)}, result,
+        [&](const std::string& what) { progress(fmt::format("{}, {}", scenario.name, what)); });
     if (conclusive(result, reference)) break;
   }
   return result;
@@ -62,7 +68,7 @@ Scenario only_throughput(Scenario scenario) {
 double seconds_of(const std::vector<Entrant>& entrants, int blocks) {
   double sum = 0;
   for (const Entrant& entrant : entrants)
-    sum += 2 * std::chrono::duration<double>(entrant.load.duration).count() + kBlockOverhead;
+    sum += std::chrono::duration<double>(entrant.load.duration).count() + kBlockOverhead;
   return sum * (blocks > 0 ? blocks : kBlocksPerLook);
 }
 
@@ -206,7 +212,7 @@ int self_check(const SelfCheckOptions& options) {
   }
   ProgressLine line(std::chrono::duration<double>(static_cast<double>(checks.size()) *
                                                   options.tries * kBlocksPerLook *
-                                                  (4 * kSeconds + 2 * kBlockOverhead)));
+                                                  (2 * kSeconds + 2 * kBlockOverhead)));
   for (int i = 0; i < options.tries; ++i) {
     for (Check& check : checks) {
       const auto comparisons =

@@ -12,7 +12,7 @@
 namespace leantea::lab {
 
 /// After so many blocks there is a first look at the verdict, and after as many again the next, up to kMostLooks.
-inline constexpr int kBlocksPerLook = 10;
+inline constexpr int kBlocksPerLook = 12;
 inline constexpr int kMostLooks = 3;
 
 /// The confidence of each look's interval, so that all looks together are wrong in no more than 5 % of the cases

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <numeric>
@@ -22,6 +23,8 @@ namespace {
 constexpr std::uint64_t kClientDescriptors = 65536;
 // Beyond the planned length, before a client counts as stuck.
 constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::hours kLongest{1};
+constexpr std::chrono::milliseconds kAwake{2};
 
 std::string write_file(const std::string& path, std::string_view text) {
   std::ofstream(path) << text;
@@ -96,6 +99,7 @@ std::string wrk_script(const Load& load, std::uint16_t port) {
 
 std::vector<std::string> wrk_words(const Load& load, std::uint16_t port,
                                    const std::string& directory) {
+  std::filesystem::create_directories(directory);
   const std::string script = write_file(directory + "/load.lua", wrk_script(load, port));
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(load.duration);
   std::vector<std::string> words{"wrk",
@@ -249,28 +253,72 @@ LoadResult parse_ab(std::string_view output, std::string_view percentiles) {
               count_behind(output, "Failed requests:") + count_behind(output, "Write errors:")};
 }
 
+namespace {
+
+/// The end of a client that was told to end, and what it said.
+LoadResult result_of(Process& client, const Load& load, Clock::time_point deadline,
+                     const std::string& directory) {
+  const auto exit = client.wait_until(deadline);
+  if (!exit) throw Failure(fmt::format("{} did not end in time", name_of(load.tool)));
+  if (exit->code != 0) {
+    throw Failure(fmt::format("{} failed: {}", name_of(load.tool),
+                              trimmed(client.errors() + client.output())));
+  }
+  LoadResult result = load.tool == Tool::kWrk
+                          ? parse_wrk(client.output())
+                          : parse_ab(client.output(), read_file(directory + "/ab.csv"));
+  result.cpu = exit->cpu;
+  return result;
+}
+
+}  // namespace
+
 LoadResult run_load(const Load& load, std::uint16_t port, const std::vector<int>& cpus,
                     const std::string& directory) {
   const bool wrk = load.tool == Tool::kWrk;
   Process client({.words = wrk ? wrk_words(load, port, directory) : ab_words(load, port, directory),
                   .cpus = cpus,
                   .descriptors = kClientDescriptors});
-  const auto start = Clock::now();
+  const auto end = Clock::now() + load.duration;
+  // wrk itself knows only whole seconds, but ends well on Ctrl-C.
   const bool whole_seconds = load.duration % std::chrono::seconds(1) == std::chrono::seconds(0);
-  std::optional<Exit> exit;
-  if (wrk && !whole_seconds) {  // wrk itself knows only seconds, but ends well on Ctrl-C
-    exit = client.wait_until(start + load.duration);
-    client.interrupt();
+  if (wrk && !whole_seconds && !client.wait_until(end)) client.interrupt();
+  return result_of(client, load, end + kPatience, directory);
+}
+
+RestingLoad::RestingLoad(const Load& load, std::uint16_t port, const std::vector<int>& cpus,
+                         const std::string& directory)
+    : load_(load) {
+  load_.duration = kLongest;  // until it is told
+  command_ = {
+      .words = wrk_words(load_, port, directory), .cpus = cpus, .descriptors = kClientDescriptors};
+}
+
+void RestingLoad::take_turn(std::chrono::milliseconds time) {
+  const auto start = Clock::now();
+  if (client_) {
+    client_->resume();
+  } else {
+    client_.emplace(command_);
   }
-  if (!exit) exit = client.wait_until(start + load.duration + kPatience);
-  if (!exit) throw Failure(fmt::format("{} did not end in time", name_of(load.tool)));
-  if (exit->code != 0) {
-    throw Failure(fmt::format("{} failed: {}", name_of(load.tool),
-                              trimmed(client.errors() + client.output())));
-  }
-  LoadResult result = wrk ? parse_wrk(client.output())
-                          : parse_ab(client.output(), read_file(directory + "/ab.csv"));
-  result.cpu = exit->cpu;
+  const bool ended = client_->wait_until(start + time).has_value();
+  client_->pause();
+  active_ += Clock::now() - start;
+  if (ended) throw Failure("wrk ended early: " + client_->errors() + client_->output());
+}
+
+LoadResult RestingLoad::finish() {
+  if (!client_) throw Failure("wrk had no turn");
+  client_->resume();
+  // It has to run before the signal comes: a signal for a stopped process may wake a thread that is not the one that
+  // waits for the end of the run.
+  pause_for(kAwake);
+  client_->interrupt();
+  LoadResult result = result_of(*client_, load_, Clock::now() + kPatience, {});
+  result.seconds = active_.count();
+  result.requests_per_second = static_cast<double>(result.requests) / result.seconds;
+  result.p50 = 0;
+  result.p99 = 0;
   return result;
 }
 

@@ -5,9 +5,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "process.hpp"
 
 namespace leantea::lab {
 
@@ -80,5 +83,26 @@ LoadResult parse_ab(std::string_view output, std::string_view percentiles);
 /// client itself fails, Interrupted on a signal.
 LoadResult run_load(const Load& load, std::uint16_t port, const std::vector<int>& cpus,
                     const std::string& directory);
+
+/// A load of wrk that can rest: several of them share a core in turns, so that what the machine does in a second falls on
+/// all their servers alike. Its latencies say nothing, as requests wait while it rests. Main thread only.
+class RestingLoad {
+ public:
+  /// REQUIRES: load.tool is wrk, and `directory` is used by no other load at this time.
+  RestingLoad(const Load& load, std::uint16_t port, const std::vector<int>& cpus,
+              const std::string& directory);
+
+  /// Runs for `time`, then rests. Throws Failure when wrk has ended, Interrupted on a signal.
+  void take_turn(std::chrono::milliseconds time);
+
+  /// Ends it. Throws Failure when wrk fails.
+  LoadResult finish();
+
+ private:
+  Load load_;
+  Command command_;
+  std::optional<Process> client_;
+  std::chrono::duration<double> active_{};
+};
 
 }  // namespace leantea::lab

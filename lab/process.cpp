@@ -287,13 +287,18 @@ std::optional<Exit> Process::wait_until(std::chrono::steady_clock::time_point de
 void Process::stop(milliseconds grace) noexcept {
   if (pid_ < 0 || exit_) return;
   ::kill(-pid_, SIGTERM);
+  ::kill(-pid_, SIGCONT);  // one that is paused would not notice
   ended(grace);
   collect();
 }
 
-void Process::interrupt() const noexcept {
-  if (!exit_ && !ended(std::chrono::milliseconds(0))) ::kill(pid_, SIGINT);
+void Process::signal(int number) const noexcept {
+  if (!exit_ && !ended(std::chrono::milliseconds(0))) ::kill(pid_, number);
 }
+
+void Process::interrupt() const noexcept { signal(SIGINT); }
+void Process::pause() const noexcept { signal(SIGSTOP); }
+void Process::resume() const noexcept { signal(SIGCONT); }
 
 void Process::terminate_children() const {
   each_process([this](pid_t pid, const std::vector<std::string>& fields) {

@@ -91,6 +91,11 @@ class Process {
   /// Sends SIGINT to the started program alone, as Ctrl-C would; nothing when it has ended.
   void interrupt() const noexcept;
 
+  /// Stops the started program where it is, and lets it go on. Should the lab end meanwhile, the kernel wakes the program
+  /// and hangs it up, as its process group then has no parent any more.
+  void pause() const noexcept;
+  void resume() const noexcept;
+
   /// Sends SIGTERM to the processes of the group whose parent is the started program, not to that program: ends a
   /// server that runs under a tracer, and leaves the tracer to write its report.
   void terminate_children() const;
@@ -104,6 +109,7 @@ class Process {
 
  private:
   bool ended(std::chrono::milliseconds within) const noexcept;
+  void signal(int number) const noexcept;
   Exit collect() noexcept;
 
   pid_t pid_ = -1;

@@ -101,6 +101,23 @@ TEST(Process, NothingIsLeftOfAProgramThatIgnoresTheSignal) {
   for (const pid_t pid : pids) EXPECT_TRUE(gone(pid)) << pid;
 }
 
+TEST(Process, APausedProgramRestsAndIsStoppedAtTheEndAllTheSame) {
+  const auto start = Clock::now();
+  {
+    Process busy({.words = {"sh", "-c", "while :; do :; done"}, .cpus = {}});
+    busy.pause();
+    pause_for(std::chrono::milliseconds(20));
+    const auto before = busy.cpu().spent;
+    pause_for(std::chrono::milliseconds(50));
+    EXPECT_EQ(busy.cpu().spent, before);
+    busy.resume();
+    pause_for(std::chrono::milliseconds(50));
+    EXPECT_GT(busy.cpu().spent, before);
+    busy.pause();
+  }
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(2)) << "it was not woken to end";
+}
+
 TEST(Process, ChildrenThatOutliveTheProgramAreStopped) {
   Process process(shell("sleep 100 & echo $$ $!"));
   const auto pids = printed_pids(process, 2);
