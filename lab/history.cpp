@@ -23,7 +23,7 @@
 #include "descriptor.hpp"
 #include "failure.hpp"
 #include "interrupt.hpp"
-#include "text.hpp"
+#include "statistics.hpp"
 
 namespace leantea::lab {
 namespace {
@@ -43,12 +43,22 @@ std::string in_folder(const std::string& folder, std::string_view name) {
 
 // ---- Files ----------------------------------------------------------------------------------------------------------
 
+const char* advice_on(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return "free some space and run this again";
+    case ENOENT:
+      return "make its folder first";
+    default:
+      return "see whether the folder may be written to";
+  }
+}
+
 [[noreturn]] void fail_to_write(const std::string& path, int error) {
-  const char* advice = error == ENOSPC || error == EDQUOT || error == EFBIG
-                           ? "free some space and run this again"
-                           : "see whether the folder may be written to";
-  throw Failure(fmt::format("cannot write {}: {}; it is as it was before: {}", path,
-                            std::strerror(error), advice));
+  throw Failure(fmt::format("cannot write {}: {}; nothing of it was changed: {}", path,
+                            std::strerror(error), advice_on(error)));
 }
 
 /// The text of a file; nothing when it is not there.
@@ -140,6 +150,7 @@ struct Estimate {
   double value = 0;
   double low = 0;
   double high = 0;
+  std::size_t blocks = 0;  ///< 0: not known
 };
 
 std::optional<Estimate> estimate_of(const JsonValue& figure) {
@@ -147,18 +158,25 @@ std::optional<Estimate> estimate_of(const JsonValue& figure) {
   if (!value) return std::nullopt;
   return Estimate{.value = *value,
                   .low = figure["low"].number().value_or(*value),
-                  .high = figure["high"].number().value_or(*value)};
+                  .high = figure["high"].number().value_or(*value),
+                  .blocks = static_cast<std::size_t>(figure["blocks"].number().value_or(0))};
 }
 
 std::optional<Estimate> in_percent(std::optional<Estimate> ratio) {
   if (!ratio) return std::nullopt;
-  return Estimate{.value = 100 * ratio->value, .low = 100 * ratio->low, .high = 100 * ratio->high};
+  return Estimate{.value = 100 * ratio->value,
+                  .low = 100 * ratio->low,
+                  .high = 100 * ratio->high,
+                  .blocks = ratio->blocks};
 }
 
 /// 1/x: what was the low end is the high one.
 std::optional<Estimate> inverse_of(std::optional<Estimate> ratio) {
   if (!ratio || ratio->value <= 0 || ratio->low <= 0 || ratio->high <= 0) return std::nullopt;
-  return Estimate{.value = 1 / ratio->value, .low = 1 / ratio->high, .high = 1 / ratio->low};
+  return Estimate{.value = 1 / ratio->value,
+                  .low = 1 / ratio->high,
+                  .high = 1 / ratio->low,
+                  .blocks = ratio->blocks};
 }
 
 std::optional<Estimate> figure_of(const JsonValue& server, Figure figure) {
@@ -235,6 +253,13 @@ std::optional<std::int64_t> milliseconds_of(const std::string& date) {
   return static_cast<std::int64_t>(::timegm(&parts)) * 1000;
 }
 
+std::string what_the_range_is(const Estimate& estimate) {
+  if (estimate.blocks == 0) return "median and its interval";
+  if (estimate.blocks < kLeastForInterval)
+    return fmt::format("median of {} blocks, the smallest and the largest", estimate.blocks);
+  return fmt::format("median of {} blocks and its 95 % interval", estimate.blocks);
+}
+
 /// The benches, as elements of the array that is being written. Smaller-is-better figures have no place in it.
 void write_benches(Json& json, const RecordedRun& run) {
   for_each_figure(run, [&](const Series& series, const Estimate& estimate) {
@@ -246,7 +271,7 @@ void write_benches(Json& json, const RecordedRun& run) {
       json.field("value", estimate.value);
       json.field("range",
                  fmt::format("{:.{}f} – {:.{}f}", estimate.low, digits, estimate.high, digits));
-      json.field("extra", "median over blocks; the range is its 95 % confidence interval");
+      json.field("extra", what_the_range_is(estimate));
     });
   });
 }

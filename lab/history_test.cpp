@@ -34,7 +34,7 @@ std::string run_text(int number, double parity = 1.04) {
              "url": "https://example.org/tea/commit/{:040x}", "dirty": false}},
   "scenarios": [{{"name": "health", "servers": [
     {{"name": "ours", "void": false,
-      "requests_per_second": {{"median": 80000, "low": 79000, "high": 81000.5}},
+      "requests_per_second": {{"median": 80000, "low": 79000, "high": 81000.5, "blocks": 10}},
       "cpu_us_per_request": {{"median": 9.5, "low": 9.4, "high": 9.6}},
       "ratio_to": {{"nginx": {{"requests_per_second": {{"median": {}, "low": 1.0, "high": 1.1}},
                              "cpu_us_per_request": {{"median": 0.8, "low": 0.5, "high": 1.0}}}}}}}},
@@ -192,6 +192,12 @@ TEST_F(History, BenchesAreRequestsPerSecondAndParities) {
                        "RPS ours health: 80000 req/s (79000 – 81000)",
                        "RPS nginx health: 77000 req/s (77000 – 77000)",
                    }));
+}
+
+TEST_F(History, BenchesSayWhatTheirRangeIs) {
+  const JsonValue benches = parse_json(benches_of(parse_run(run_text(1), "x")), "x");
+  EXPECT_EQ(benches.elements()[2]["extra"].text(), "median of 10 blocks and its 95 % interval");
+  EXPECT_EQ(benches.elements()[3]["extra"].text(), "median and its interval");
 }
 
 TEST_F(History, LeavesWhatOthersPutIntoTheBenchFile) {

@@ -19,6 +19,38 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+/// The steps of bench-ci in a few seconds. `./dev test` names the release build, which has just been made then.
+TEST(BenchCi, MeasuresRecordsLooksAndMakesThePage) {
+  if (std::getenv("LEANTEA_RELEASE_BIN") == nullptr)
+    GTEST_SKIP() << "needs the release build: run ./dev test";
+  for (const char* program : {"wrk", "nginx", "node", "npm"}) {
+    const std::string search = "PATH=$PATH:/usr/sbin command -v ";
+    if (run("/", search + program).code != 0) GTEST_SKIP() << "needs " << program;
+  }
+  const Folder folder;
+  const auto in = [&](const char* name) { return (folder.path() / name).string(); };
+  const Outcome outcome =
+      run(kRoot, "GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY=" + in("summary.md") +
+                     " ./dev bench-ci --duration 0.1 --blocks 1 --history " + in("data") +
+                     " --site " + in("site") + " --out " + in("out"));
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  const std::string runs = text_of(in("data/runs.jsonl"));
+  for (const char* scenario : {"health", "json", "echo-5"})
+    EXPECT_TRUE(contains(runs, "{\"name\":\"" + std::string(scenario) + "\"")) << scenario;
+  EXPECT_TRUE(contains(text_of(in("data/http-bench.json")), "\"parity health (ours/nginx)\""));
+  EXPECT_TRUE(contains(text_of(in("out/benches.json")), "\"RPS ours echo-5\""));
+  EXPECT_TRUE(contains(text_of(in("out/check.txt")), "no change to the worse"));
+  EXPECT_TRUE(contains(text_of(in("summary.md")), "no change to the worse"));
+  EXPECT_TRUE(contains(text_of(in("site/bench/index.html")), "parity")) << outcome.output;
+}
+
+TEST(BenchCi, RefusesWhatItDoesNotKnow) {
+  const Outcome unknown = run(kRoot, "./dev bench-ci --rounds 3");
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_TRUE(contains(unknown.output, "there is no '--rounds'")) << unknown.output;
+  EXPECT_TRUE(contains(run(kRoot, "./dev bench-ci --blocks").output, "--blocks needs a value"));
+}
+
 /// A checkout with a record and a page, and the bare repository that it was pushed to.
 class BenchPublish : public testing::Test {
  protected:
