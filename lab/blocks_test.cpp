@@ -1,5 +1,5 @@
-// Order, void runs, disturbances and deadlines, with a load generator that says what the test wants: a program named wrk
-// that is found first in $PATH.
+// Order, void runs, disturbances and deadlines, with a load generator that says what the test wants: a program named
+// wrk that is found first in $PATH.
 #include "blocks.hpp"
 
 #include <algorithm>

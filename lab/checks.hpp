@@ -30,10 +30,10 @@ struct HeadSize {
   std::size_t bytes = 0;
 };
 
-/// Checks the answers of `server` to `path`: /health, /json, /echo (with `content_bytes` bytes), or /sum (GET, POST with
-/// a length, POST in chunks). Then that the same connection answers again, that two pipelined requests get two answers,
-/// and that a client of HTTP/1.0 can keep its connection, each unless the plan says that the server cannot. The floor
-/// is checked for what it promises: status, length and Content-Type of its constant.
+/// Checks the answers of `server` to `path`: /health, /json, /echo (with `content_bytes` bytes), or /sum (GET, POST
+/// with a length, POST in chunks). Then that the same connection answers again, that two pipelined requests get two
+/// answers, and that a client of HTTP/1.0 can keep its connection, each unless the plan says that the server cannot.
+/// The floor is checked for what it promises: status, length and Content-Type of its constant.
 ///
 /// Throws Failure which says what is wrong and with which server, RouteMissing when a server of the user's answers that
 /// it does not know the path.

@@ -1,5 +1,5 @@
-// A server that gets only a part of its cores, so that it and not the load generator is what limits requests/s: with one
-// core for each, wrk needs more time for a request than a good server does.
+// A server that gets only a part of its cores, so that it and not the load generator is what limits requests/s: with
+// one core for each, wrk needs more time for a request than a good server does.
 //
 // Where it may, the lab puts the server's processes into a control group with a quota (cgroup v2, cpu.max). Elsewhere a
 // program that never rests runs on the same cores with the same priority, and the kernel's fair scheduler gives each

@@ -8,6 +8,7 @@
 #include "client.hpp"
 #include "drive.hpp"
 #include "failure.hpp"
+#include "interrupt.hpp"
 #include "servers.hpp"
 #include "targets.hpp"
 #include "temporary.hpp"
@@ -15,10 +16,22 @@
 namespace leantea::lab {
 namespace {
 
-class Floor : public testing::Test {
+/// Both floors: they have the same flags and do the same.
+class Floor : public testing::TestWithParam<std::string> {
  protected:
+  void SetUp() override {
+    const std::string program = program_directory() + "/" + GetParam();
+    if (GetParam() == "floor") return;
+    if (find_program(program).empty()) GTEST_SKIP() << "built without liburing";
+    Process probe({.words = {program, "--probe"}, .cpus = {}});
+    const auto exit = probe.wait_until(Clock::now() + std::chrono::seconds(10));
+    if (!exit || exit->code != 0) GTEST_SKIP() << probe.errors();
+  }
+
   Server& start(FloorMode mode, std::size_t content_bytes = 2) {
     ServerPlan plan = floor_plan(Load{});
+    plan.name = "floor";
+    plan.program = program_directory() + "/" + GetParam();
     plan.floor_mode = mode;
     plan.content_bytes = content_bytes;
     server_ = std::make_unique<Server>(plan, directory_.path());
@@ -32,7 +45,7 @@ class Floor : public testing::Test {
 
 constexpr std::string_view kGet = "GET /health HTTP/1.1\r\nHost: a\r\n\r\n";
 
-TEST_F(Floor, AnswersEachHeadWithAConstant) {
+TEST_P(Floor, AnswersEachHeadWithAConstant) {
   Client client(start(FloorMode::kPlain).port());
   const Answer answer = client.exchange(kGet);
   EXPECT_EQ(answer.status, 200);
@@ -41,7 +54,7 @@ TEST_F(Floor, AnswersEachHeadWithAConstant) {
   EXPECT_TRUE(answer.field("date"));
 }
 
-TEST_F(Floor, AnswersAsManyPipelinedHeadsAsItReceives) {
+TEST_P(Floor, AnswersAsManyPipelinedHeadsAsItReceives) {
   Client client(start(FloorMode::kPipelined).port());
   std::string batch;
   for (int i = 0; i < 200; ++i) batch += kGet;
@@ -49,7 +62,7 @@ TEST_F(Floor, AnswersAsManyPipelinedHeadsAsItReceives) {
   for (int i = 0; i < 200; ++i) EXPECT_EQ(client.receive().content, "OK");
 }
 
-TEST_F(Floor, SeesATerminatorThatIsCutInTwo) {
+TEST_P(Floor, SeesATerminatorThatIsCutInTwo) {
   Server& server = start(FloorMode::kPipelined);
   for (std::size_t cut = 1; cut < kGet.size(); ++cut) {
     Client client(server.port());
@@ -61,7 +74,7 @@ TEST_F(Floor, SeesATerminatorThatIsCutInTwo) {
   }
 }
 
-TEST_F(Floor, EchoesAsManyBytesAsItGets) {
+TEST_P(Floor, EchoesAsManyBytesAsItGets) {
   Server& server = start(FloorMode::kEcho);
   for (const std::size_t size :
        {std::size_t{0}, std::size_t{5}, std::size_t{70'000}, std::size_t{5'000'000}}) {
@@ -76,7 +89,7 @@ TEST_F(Floor, EchoesAsManyBytesAsItGets) {
   }
 }
 
-TEST_F(Floor, EchoesPipelinedRequestsInOrder) {
+TEST_P(Floor, EchoesPipelinedRequestsInOrder) {
   Client client(start(FloorMode::kEcho).port());
   client.send(
       "POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\nxPOST / HTTP/1.1\r\nContent-Length: "
@@ -85,13 +98,13 @@ TEST_F(Floor, EchoesPipelinedRequestsInOrder) {
   EXPECT_EQ(client.receive().content, "xxx");
 }
 
-TEST_F(Floor, ClosesAfterTheAnswerWhenAsked) {
+TEST_P(Floor, ClosesAfterTheAnswerWhenAsked) {
   Client client(start(FloorMode::kClose).port());
   EXPECT_EQ(client.exchange(kGet).field("connection"), "close");
   EXPECT_THROW(client.receive(), Failure);
 }
 
-TEST_F(Floor, PassesTheChecksInEveryMode) {
+TEST_P(Floor, PassesTheChecksInEveryMode) {
   EXPECT_NO_THROW(check(start(FloorMode::kPlain), "/health", 0));
   EXPECT_NO_THROW(check(start(FloorMode::kPlain, kJson.size()), "/json", 0));
   EXPECT_NO_THROW(check(start(FloorMode::kPipelined), "/health", 0));
@@ -100,7 +113,7 @@ TEST_F(Floor, PassesTheChecksInEveryMode) {
   EXPECT_NO_THROW(check(start(FloorMode::kEcho), "/echo", 1024));
 }
 
-TEST_F(Floor, CheckSaysWhatIsWrongAndWithWhom) {
+TEST_P(Floor, CheckSaysWhatIsWrongAndWithWhom) {
   // The echo floor answers a GET with no content: not what a server of constants has to do.
   Server& server = start(FloorMode::kEcho);
   try {
@@ -112,15 +125,24 @@ TEST_F(Floor, CheckSaysWhatIsWrongAndWithWhom) {
   }
 }
 
-TEST_F(Floor, CheckRefusesRoutesThatAreNotThere) {
+TEST_P(Floor, CheckRefusesRoutesThatAreNotThere) {
   EXPECT_THROW(check(start(FloorMode::kPlain), "/nothing", 0), Failure);
 }
 
-TEST_F(Floor, IsDrivenOverManyConnections) {
+TEST_P(Floor, IsDrivenOverManyConnections) {
   Server& server = start(FloorMode::kPlain);
   EXPECT_NO_THROW(drive(server.port(), wrk_request("/health", server.port()), 64, 16));
   EXPECT_THROW(drive(server.port(), kGet, 10, 3), std::logic_error);
 }
+
+TEST_P(Floor, HasManyConnectionsOneAfterTheOther) {
+  Server& server = start(FloorMode::kClose);
+  for (int i = 0; i < 2000; ++i)
+    ASSERT_EQ(Client(server.port()).exchange(kGet).content, "OK") << "connection " << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, Floor, testing::Values("floor", "floor_uring"),
+                         [](const auto& test) { return test.param; });
 
 TEST(Port, IsReadOfTheLineAServerPrints) {
   EXPECT_EQ(port_in("floor listening on http://127.0.0.1:40281\n"), 40281);

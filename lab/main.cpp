@@ -18,6 +18,7 @@
 #include "idle_memory.hpp"
 #include "instructions.hpp"
 #include "interrupt.hpp"
+#include "peer_list.hpp"
 #include "process.hpp"
 #include "profile.hpp"
 #include "report_page.hpp"
@@ -255,6 +256,16 @@ void add_serve_report(CLI::App& app, ServeReportOptions& options, Action& action
   command->callback([&options, &action] { action = [&options] { return serve_report(options); }; });
 }
 
+void add_peers(CLI::App& app, PeerListOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand("peers", "the rivals, and which of them are installed");
+  command->add_option("names", options.names, "only these (default: all)")->delimiter(',');
+  command
+      ->add_option("--needs", options.needs,
+                   "list what they need: packages of debian or npm, or targets")
+      ->check(CLI::IsMember({"debian", "npm", "target"}));
+  command->callback([&options, &action] { action = [&options] { return list_peers(options); }; });
+}
+
 std::string command_line(int argc, char** argv) {
   std::string line = "leantea-lab";
   for (int i = 1; i < argc; ++i) line += fmt::format(" {}", argv[i]);
@@ -281,6 +292,7 @@ int run(int argc, char** argv) {
   CheckOptions check_options;
   ReportPageOptions report_page_options;
   ServeReportOptions serve_report_options;
+  PeerListOptions peer_list_options;
   add_bench(app, bench_options, action);
   add_compare(app, compare_options, action);
   add_self_check(app, self_check_options, action);
@@ -293,6 +305,7 @@ int run(int argc, char** argv) {
   add_check(app, check_options, action);
   add_report(app, report_page_options, action);
   add_serve_report(app, serve_report_options, action);
+  add_peers(app, peer_list_options, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {

@@ -18,9 +18,10 @@ namespace {
 
 /// What [cannot] may name.
 constexpr std::string_view kMeasured[] = {
-    "/health", "/json", "/echo", "/sum", kPipelinedRequests, kHttp10KeepAlive, kSeveralWorkers};
+    "/health",          "/json",          "/echo",           "/sum",
+    kPipelinedRequests, kHttp10KeepAlive, kClosingOnRequest, kSeveralWorkers};
 /// What Server puts into words and files (servers.cpp); {program} is put in here.
-constexpr std::string_view kKnown[] = {"port",      "workers", "connections", "cpus",
+constexpr std::string_view kKnown[] = {"port",      "workers", "connections", "descriptors", "cpus",
                                        "directory", "user",    "health",      "json"};
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
@@ -174,6 +175,22 @@ const std::vector<Peer>& all_peers() {
 const Peer* find_peer(std::string_view name) {
   const auto found = std::ranges::find(all_peers(), name, &Peer::name);
   return found == all_peers().end() ? nullptr : &*found;
+}
+
+std::vector<Peer> peers_named(const std::vector<std::string>& names) {
+  if (names.empty() || std::ranges::find(names, "all") != names.end()) return all_peers();
+  std::vector<Peer> peers;
+  for (const std::string& name : names) {
+    const Peer* peer = find_peer(name);
+    if (peer == nullptr) {
+      std::vector<std::string> known;
+      for (const Peer& each : all_peers()) known.push_back(each.name);
+      throw Failure(fmt::format("'{}' is not a peer: all, {}", name, fmt::join(known, ", ")),
+                    kExitUsage);
+    }
+    if (std::ranges::find(peers, name, &Peer::name) == peers.end()) peers.push_back(*peer);
+  }
+  return peers;
 }
 
 std::string program_of(const Peer& peer) {

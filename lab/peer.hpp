@@ -19,21 +19,19 @@ using Placeholders = std::map<std::string, std::string, std::less<>>;
 std::string filled(std::string_view text, const Placeholders& values);
 
 /// How a server is started. Words and files hold placeholders: {port}, {workers}, {connections} (how many it has to be
-/// able to hold), {cpus} (0,1,…), {directory} (of its own files), {user} (who runs the lab), and the contents {health}
-/// and {json}.
+/// able to hold), {descriptors} (for these and its files), {cpus} (0,1,…), {directory} (of its own files), {user} (who
+/// runs the lab), and the contents {health} and {json}.
 struct Recipe {
-  std::vector<std::string>
-      words;  ///< program and arguments; without {port} it has to print its address
+  /// Program and arguments. Without {port}, here or in the files, it has to print its address.
+  std::vector<std::string> words;
   std::map<std::string, std::string> files;  ///< path below {directory} → text
 };
 
 /// What a server may be unable to do, beside the routes (`/echo`): keys of Peer::cannot and ServerPlan::cannot.
 inline constexpr std::string_view kPipelinedRequests = "pipelining";
-inline constexpr std::string_view kHttp10KeepAlive =
-    "http10-keep-alive";  ///< what `ab -k` asks for
-inline constexpr std::string_view kClosingOnRequest =
-    "closing";  ///< the end of a connection when asked
-inline constexpr std::string_view kSeveralWorkers = "workers";  ///< more than one core
+inline constexpr std::string_view kHttp10KeepAlive = "http10-keep-alive";  ///< as `ab -k` asks
+inline constexpr std::string_view kClosingOnRequest = "closing";  ///< by `Connection: close`
+inline constexpr std::string_view kSeveralWorkers = "workers";    ///< more than one core
 
 /// What cannot be done → why.
 using Cannot = std::map<std::string, std::string, std::less<>>;
@@ -59,6 +57,9 @@ const std::vector<Peer>& all_peers();
 
 /// The one with this name, or null.
 const Peer* find_peer(std::string_view name);
+
+/// Those with these names, each once; none or `all` means all of them. Throws Failure (exit code 2) on another name.
+std::vector<Peer> peers_named(const std::vector<std::string>& names);
 
 /// The path of its program, or empty when it is not installed.
 std::string program_of(const Peer& peer);

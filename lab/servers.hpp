@@ -1,6 +1,6 @@
-// The servers that are measured: ours, the floors, peers (peer.hpp), and servers of the user's. Each but one that already
-// runs is started on a free port of 127.0.0.1 and ends, with everything it has started, with its object. Main thread
-// only.
+// The servers that are measured: ours, the floors, peers (peer.hpp), and servers of the user's. Each but one that
+// already runs is started on a free port of 127.0.0.1 and ends, with everything it has started, with its object. Main
+// thread only.
 #pragma once
 
 #include <chrono>

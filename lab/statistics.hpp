@@ -34,9 +34,9 @@ struct Interval {
 /// The middle value; the mean of the two middle ones for an even number. REQUIRES: values is not empty.
 double median(std::vector<double> values);
 
-/// The median, with an interval by the percentile bootstrap (Efron & Tibshirani, An Introduction to the Bootstrap, 1993,
-/// ch. 13): the values are drawn again 10,000 times, always by the same random numbers, so the same values give the
-/// same interval. Nothing when no block counts.
+/// The median, with an interval by the percentile bootstrap (Efron & Tibshirani, An Introduction to the Bootstrap,
+/// 1993, ch. 13): the values are drawn again 10,000 times, always by the same random numbers, so the same values give
+/// the same interval. Nothing when no block counts.
 std::optional<Interval> interval_of(std::span<const std::optional<double>> values,
                                     double confidence = kConfidence);
 

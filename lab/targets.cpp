@@ -72,14 +72,8 @@ class Selection {
     const auto want = [&](const std::string& name) {
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     };
-    for (const std::string& name : targets_.peers) {
-      if (name != "all") {
-        want(peer_named(name).name);
-        continue;
-      }
-      for (const Peer& peer : all_peers()) want(peer.name);
-    }
     if (!targets_.peers.empty()) {
+      for (const Peer& peer : peers_named(targets_.peers)) want(peer.name);
       for (const char* name : {"floor", "floor-uring", "ours"}) want(name);
     }
     return names;

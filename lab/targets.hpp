@@ -14,9 +14,8 @@ struct Targets {
   std::vector<std::string> peers;     ///< peers that take part where they are installed, or `all`
   std::vector<std::string> commands;  ///< that start servers of the user's
   std::vector<std::string> urls;      ///< of servers of the user's that run already
-  std::vector<std::string>
-      names;         ///< of those of `commands`, then those of `urls`; missing ones are made up
-  std::string ours;  ///< path of the bench server; empty: beside this program
+  std::vector<std::string> names;     ///< of `commands`, then of `urls`; missing ones are made up
+  std::string ours;                   ///< path of the bench server; empty: beside this program
   std::vector<std::string> backends;  ///< of ours; several make several servers
   int workers = 1;
 };
