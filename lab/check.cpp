@@ -203,6 +203,11 @@ std::string text_of(const HistoryFindings& findings, const CheckOptions& options
         fmt::format("note: {} runs of other machines were left out (--all-machines takes them)\n",
                     findings.other_machines);
   }
+  if (findings.series == 0) {
+    text += fmt::format(
+        "note: the newest run has no figures of {} against nginx: there was nothing to look at\n",
+        fmt::join(options.servers, ", "));
+  }
   const std::size_t fewest = fewest_values({});
   if (findings.runs < fewest) {
     text += fmt::format("note: a change can be told from chance from {} runs on\n", fewest);

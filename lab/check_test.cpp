@@ -166,7 +166,10 @@ TEST(Check, LooksAtTheNamedServers) {
   const auto runs = history(30, [](Figures& run, int) { run.server = "ours uring"; });
   EXPECT_EQ(examine_history(runs, {}).series, 2U) << "a backend of ours";
   EXPECT_EQ(examine_history(runs, {.servers = {"h2o"}}).series, 0U);
-  EXPECT_EQ(examine_history(runs, {.servers = {"our"}}).series, 0U);
+  const CheckOptions others{.servers = {"our"}};
+  EXPECT_EQ(examine_history(runs, others).series, 0U);
+  EXPECT_TRUE(contains(text_of(examine_history(runs, others), others),
+                       "note: the newest run has no figures of our against nginx"));
 }
 
 TEST(Check, AlertsBelowTheThresholdOfTheBest) {
