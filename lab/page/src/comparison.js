@@ -16,6 +16,7 @@ const kHalfBar = 7;
 const kValueWidth = 164;    // of "0.868 (0.856–0.874)"
 const kVerdictWidth = 192;  // of "▲ equivalent within ±2 %"
 const kGap = 18;
+const kLeastForInterval = 330;  // on a small phone the interval is in the whisker and the table alone
 
 /** Ticks of the list between the bounds that do not come too close to each other; 1 always stays. */
 function ticksBetween(low, high, most) {
@@ -123,13 +124,13 @@ export class ComparisonChart extends Chart {
     });
     const verdict = row.void ? 'void, no figure' : verdictInShort(row.estimate, this.margin);
     const marked = `${verdictMark[row.void ? 'void' : row.estimate.verdict] ?? '?'} ${verdict}`;
-    const value = row.estimate ? withInterval(row.estimate, ratio) : '–';
+    const value = !row.estimate ? '–' : width < kLeastForInterval && narrow ? ratio(row.estimate.median) : withInterval(row.estimate, ratio);
     const tone = { fill: colour(toneOf(row)), fontWeight: 600 };
     const bar = row.estimate ? this.bar(row, api, narrow ? middle + 20 : middle, layout) : [];
     if (narrow) {
       return [...(row.estimate ? this.reference(api, middle + 20, layout) : []), ...bar,
         label(this.nameOf(row), left, middle - 18, { width, fontWeight: 600 }),
-        label(value, left + width, middle, { align: 'right' }), label(marked, left, middle, { ...tone, width: width - kValueWidth })];
+        label(value, left + width, middle, { align: 'right' }), label(marked, left, middle, { ...tone, width: width - (width < kLeastForInterval ? 60 : kValueWidth) })];
     }
     const right = left + width + kGap;
     return [...bar,

@@ -28,6 +28,8 @@ function figureAsTable(summary, rows) {
 const verdictCell = (verdict, text) => element('span', {},
   element('span', { class: `verdict ${verdict}`, 'aria-hidden': 'true' }, verdictMark[verdict] ?? '?'), ` ${text}`);
 
+const commitCell = (commit) => [link(commit?.url, shortId(commit), { class: 'id' }), ' ', commit?.subject ?? ''];
+
 // ---- The latest run ----
 
 export function latest({ data }) {
@@ -189,7 +191,7 @@ function trendTable(data, list, caption) {
     { title: 'Run', head: true }, { title: 'Commit' },
     ...list.map((series) => ({ title: series.to ? `${series.server} ÷ ${series.to}` : `${series.server}, ${figure(series.figure).unit}`, number: true })),
   ], data.runs.map((run, index) => [
-    minute(run.date), [link(run.commit?.url, shortId(run.commit)), ' ', run.commit?.subject ?? ''],
+    minute(run.date), commitCell(run.commit),
     ...cells.map((byRun, which) => {
       const found = byRun.get(index);
       return found && withInterval(found, scaleOf(list[which]).text);
@@ -220,17 +222,31 @@ export function changes({ data }) {
   };
 }
 
+/** Changes of one figure at one commit belong together: a row for them, with each scenario in it. */
 function changesTable(data, found, caption) {
-  return table(caption, [
-    { title: 'Since', head: true }, { title: 'Commit' }, { title: 'Server' }, { title: 'Figure' }, { title: 'Scenario' },
-    { title: 'Change' }, { title: 'Interval' }, { title: 'Different since then, too' }],
-  found.map(({ run, factor, low, high, coincidences, series }) => {
+  const groups = new Map();
+  for (const change of found) {
+    const { run, series } = change;
+    const key = [run, series.server, series.figure, series.to].join('|');
+    groups.set(key, [...(groups.get(key) ?? []), change]);
+  }
+  const item = ({ factor, low, high, series }) => {
     const worse = isWorse({ factor }, series);
-    const { commit, date } = data.runs[run];
-    return [day(date), [link(commit?.url, shortId(commit)), ' ', commit?.subject ?? ''], series.server, scaleOf(series).label,
-      titleOf(data, series.scenario), verdictCell(worse ? 'slower' : 'faster', `${percent(factor - 1)}, ${worse ? 'worse' : 'better'}`),
-      `${percent(low - 1)} to ${percent(high - 1)}`, coincidences.join('; ') || 'nothing known'];
-  }));
+    return element('li', {}, verdictCell(worse ? 'slower' : 'faster', `${percent(factor - 1)} (${percent(low - 1)} to ${percent(high - 1)}), ` +
+      `${worse ? 'worse' : 'better'}: ${titleOf(data, series.scenario)}`));
+  };
+  // Two columns, so that a phone has room for them.
+  return table(caption, [{ title: 'Since', head: true }, { title: 'Change of the level, with its interval' }],
+    [...groups.values()].map((list) => {
+      const [{ run, coincidences, series }] = list;
+      const { commit, date } = data.runs[run];
+      return [
+        [day(date), ' ', link(commit?.url, shortId(commit), { class: 'id' }), element('span', { class: 'subject' }, commit?.subject ?? '')],
+        [element('p', { class: 'plain' }, `${scaleOf(series).label}${series.server === 'ours' ? '' : `, ${series.server}`}`),
+          element('ul', { class: 'plain' }, list.map(item)),
+          coincidences.length > 0 ? element('p', { class: 'plain muted' }, `Different since then, too: ${coincidences.join('; ')}`) : null],
+      ];
+    }), { class: 'changes' });
 }
 
 // ---- Latencies ----
@@ -296,7 +312,7 @@ export function allRuns({ data }) {
   const counts = data.runs.map((_, index) => data.series
     .filter((one) => one.to === undefined && one.points.some(([run]) => run === index)).length);
   const rows = data.runs.map((run, index) => [
-    minute(run.date), [link(run.commit?.url, shortId(run.commit)), run.commit?.dirty ? ' + changes' : ''], run.commit?.subject,
+    minute(run.date), [link(run.commit?.url, shortId(run.commit), { class: 'id' }), run.commit?.dirty ? ' + changes' : ''], run.commit?.subject,
     run.commit?.author, run.machine, run.voids?.length ? run.voids.join('; ') : 'none', String(counts[index]),
   ]).reverse();
   return {

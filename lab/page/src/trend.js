@@ -182,7 +182,7 @@ export class TrendChart extends Chart {
         formatter: (items) => this.tooltip([items].flat()[0].dataIndex),
       },
       legend: this.legendOption(),
-      grid: { left: 4, right: narrow ? 10 : 20, top: 26, bottom: runs.length < 2 ? 8 : 56, containLabel: true },
+      grid: { left: 4, right: narrow ? 10 : 20, top: list.some((one) => one.changes?.length > 0) ? 26 : 12, bottom: runs.length < 2 ? 8 : 56, containLabel: true },
       xAxis: axis({
         type: 'category', data: runs.map((_, index) => index), boundaryGap: runs.length < 3,
         axisLine: { show: true }, splitLine: { show: false },
