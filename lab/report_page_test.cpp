@@ -111,7 +111,8 @@ class ReportPage : public testing::Test {
 TEST(PageData, HasASeriesForEachFigureOfEachServer) {
   const std::string first = run_with(
       R"([{"name":"health","servers":[{"name":"ours","requests_per_second":{"median":10,"low":9,"high":11},
-        "ratio_to":{"nginx":{"cpu_us_per_request":{"median":0.5,"low":0.4,"high":0.6,"verdict":"faster"}}},
+        "ratio_to":{"nginx":{"cpu_us_per_request":{"median":0.5,"low":0.4,"high":0.6,"verdict":"faster"},
+          "server_bound":{"median":2}}},
         "server_bound":{"requests_per_second":{"median":5}}}]}])");
   const std::string second = run_with(
       R"([{"name":"health","servers":[{"name":"ours","requests_per_second":{"median":12,"low":11,"high":13}}]}])");
@@ -119,7 +120,8 @@ TEST(PageData, HasASeriesForEachFigureOfEachServer) {
       lines_of_series(data_of({first, second})),
       (std::vector<std::string>{"health ours requests_per_second -: [0 10 9 11 ] [1 12 11 13 ]",
                                 "health ours server_bound.requests_per_second -: [0 5 5 5 ]",
-                                "health ours cpu_us_per_request nginx: [0 0.5 0.4 0.6 faster]"}));
+                                "health ours cpu_us_per_request nginx: [0 0.5 0.4 0.6 faster]",
+                                "health ours server_bound.requests_per_second nginx: [0 2 2 2 ]"}));
 }
 
 TEST(PageData, SaysWhatIsVoidAndLeavesItOutOfTheSeries) {

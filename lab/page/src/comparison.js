@@ -122,7 +122,7 @@ export class ComparisonChart extends Chart {
       type: 'text', x, y, silent: true,
       style: { text, fill: colour('--text'), fontSize: 13, fontFamily, verticalAlign: 'middle', overflow: 'truncate', ellipsis: '…', ...style },
     });
-    const verdict = row.void ? 'void, no figure' : verdictInShort(row.estimate, this.margin);
+    const verdict = row.void ? 'void, no figure' : verdictInShort(row.estimate, this.choice().figure, this.margin);
     const marked = `${verdictMark[row.void ? 'void' : row.estimate.verdict] ?? '?'} ${verdict}`;
     const value = !row.estimate ? '–' : width < kLeastForInterval && narrow ? ratio(row.estimate.median) : withInterval(row.estimate, ratio);
     const tone = { fill: colour(toneOf(row)), fontWeight: 600 };

@@ -46,6 +46,13 @@ export const changesOf = (data) => data.series
   .flatMap((series) => (series.changes ?? []).map((change) => ({ ...change, series })))
   .sort((a, b) => b.run - a.run || a.series.scenario.localeCompare(b.series.scenario));
 
+/** A figure of a server, or of its ratios: "server_bound.requests_per_second" is inside "server_bound", or is it. */
+export function estimateOf(holder, figure) {
+  if (holder?.[figure] !== undefined) return holder[figure];
+  const [outer, inner] = figure.split('.');
+  return holder?.[outer]?.[inner] ?? (inner === undefined ? undefined : holder?.[outer]);
+}
+
 /** The rows of the comparison: estimates of the latest run against `to`. */
 export function comparisons(data, { figure, to, server, scenario }) {
   const rows = [];
@@ -53,7 +60,7 @@ export function comparisons(data, { figure, to, server, scenario }) {
     if (scenario !== undefined && one.name !== scenario) continue;
     for (const entry of one.servers ?? []) {
       if (serverName(entry) === to || (server !== undefined && serverName(entry) !== server)) continue;
-      const estimate = entry.ratio_to?.[to]?.[figure];
+      const estimate = estimateOf(entry.ratio_to?.[to], figure);
       if (!entry.void && estimate?.median === undefined) continue;
       rows.push({
         scenario: one, server: serverName(entry), estimate: entry.void ? undefined : estimate,

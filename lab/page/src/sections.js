@@ -3,7 +3,7 @@
 import { look } from './charts.js';
 import { ComparisonChart } from './comparison.js';
 import {
-  changesOf, comparisons, figuresOf, isOurs, point, referencesOf, scenariosWith, seriesOf, serverName, serversOf, titleOf,
+  changesOf, comparisons, estimateOf, figuresOf, isOurs, point, referencesOf, scenariosWith, seriesOf, serverName, serversOf, titleOf,
 } from './data.js';
 import { chooser, element, link, switcher, table } from './dom.js';
 import { LatencyChart } from './latency.js';
@@ -13,6 +13,7 @@ import {
 } from './words.js';
 
 const kDefaultMargin = 0.02;
+const kMostButtons = 2;  // more choices than these are a list
 const marginOf = (data) => data.latest?.method?.margin ?? kDefaultMargin;
 const note = (...content) => element('p', { class: 'note' }, ...content);
 
@@ -73,7 +74,8 @@ export function latest({ data }) {
   });
   const content = element('div', {},
     element('div', { class: 'controls' }, rowsChooser,
-      switcher('Figure', figures.map((name) => [name, figure(name).label]), choice.figure, (value) => { choice.figure = value; update(); }),
+      (figures.length > kMostButtons ? (label, options, ...rest) => chooser(label, [{ options }], ...rest) : switcher)(
+        'Figure', figures.map((name) => [name, figure(name).label]), choice.figure, (value) => { choice.figure = value; update(); }),
       references.length > 1
         ? switcher('Compared with', references.map((to) => [to, `÷ ${to}`]), choice.to, (value) => { choice.to = value; update(); }) : null),
     chart.element, nothing, meaning, tabled.element);
@@ -84,7 +86,7 @@ export function latest({ data }) {
 function comparisonTable(data, choice, margin) {
   const { unit, text, label } = figure(choice.figure);
   const valueOf = (row) => withInterval(
-    row.scenario.servers.find((one) => serverName(one) === row.server)?.[choice.figure], text, unit);
+    estimateOf(row.scenario.servers.find((one) => serverName(one) === row.server), choice.figure), text, unit);
   return table(`${label} of the latest run, ÷ ${choice.to}`, [
     { title: 'Scenario', head: true }, { title: 'Server' }, { title: label, number: true },
     { title: `÷ ${choice.to}`, number: true }, { title: 'Verdict' }],
@@ -236,7 +238,7 @@ function changesTable(data, found, caption) {
       `${worse ? 'worse' : 'better'}: ${titleOf(data, series.scenario)}`));
   };
   // Two columns, so that a phone has room for them.
-  return table(caption, [{ title: 'Since', head: true }, { title: 'Change of the level, with its interval' }],
+  return table(caption, [{ title: 'Since', head: true }, { title: 'Change, with its interval' }],
     [...groups.values()].map((list) => {
       const [{ run, coincidences, series }] = list;
       const { commit, date } = data.runs[run];
@@ -343,14 +345,15 @@ export function machineAndMethod({ data }) {
       'falls on both alike. A block in which other work took processor time is thrown away and made again.'],
     [element('b', {}, 'Ratios and intervals. '), 'A ratio is taken within a block, from runs that are seconds apart. Shown are the median of these ' +
       `ratios and the ${confidence} % interval that a bootstrap over the blocks gives.`],
-    [element('b', {}, 'Verdicts. '), element('i', {}, 'Faster'), ' or ', element('i', {}, 'slower'), ': the whole interval is on that side of 1, and the ' +
-      `difference is more than the margin of ±${margin} %. `, element('i', {}, 'Equivalent'), ': the whole interval is within the margin. ',
-      element('i', {}, 'Inconclusive'), ': neither; the run does not say. ', element('i', {}, 'Void'), ': the server answered wrongly or died, so it has no figure.'],
+    [element('b', {}, 'Verdicts. '), element('i', {}, 'Faster'), ' or ', element('i', {}, 'slower'), ': the whole interval is on that side of 1. ',
+      element('i', {}, 'Equivalent'), `: the whole interval is within ±${margin} % of 1, on whatever side. `,
+      element('i', {}, 'Inconclusive'), ': none of them, or too few blocks; the run does not say. ', element('i', {}, 'Void'), ': the server answered wrongly or died, so it has no figure.'],
     [element('b', {}, 'What the figures are. '), 'CPU per request is the processor time of the server, user and system, divided by the answered requests. ' +
       'With one core each the load generator is often the slower side; requests per second then measure the generator, and the scenario is marked ' +
       'as limited by the client. Latencies are counted from the planned start of a request.'],
   ];
-  const remarks = (run.scenarios ?? []).flatMap((one) => (one.remarks ?? []).map((remark) => `${one.title ?? one.name}: ${remark}`));
+  const remarks = [...(run.remarks ?? []),
+    ...(run.scenarios ?? []).flatMap((one) => (one.remarks ?? []).map((remark) => `${one.title ?? one.name}: ${remark}`))];
   return {
     id: 'method', title: 'Machine and method',
     content: element('div', {},

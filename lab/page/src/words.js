@@ -46,6 +46,7 @@ const kFigures = {
   },
   bytes_per_connection: {
     label: 'Memory per idle connection', unit: 'bytes', better: 'less', text: integer.format, of: 'memory per connection',
+    verdicts: { faster: 'better', slower: 'worse' },
   },
 };
 
@@ -64,10 +65,13 @@ export function withInterval(estimate, text, unit = '') {
 export const kVerdicts = ['faster', 'equivalent', 'slower', 'inconclusive'];
 export const verdictMark = { faster: '▲', equivalent: '=', slower: '▼', inconclusive: '?', void: '×' };
 
+/** What is less or more in a figure that is no speed is not faster or slower. */
+const verdictWord = (verdict, name) => figure(name).verdicts?.[verdict] ?? verdict;
+
 /** "faster, 13.0 % less" */
-export function verdictInShort({ verdict, median }, margin) {
+export function verdictInShort({ verdict, median }, name, margin) {
   const amount = median >= 3 ? `${rounded(median, 2)} times as much` : `${(Math.abs(median - 1) * 100).toFixed(1)} % ${median < 1 ? 'less' : 'more'}`;
-  if (verdict === 'faster' || verdict === 'slower') return `${verdict}, ${amount}`;
+  if (verdict === 'faster' || verdict === 'slower') return `${verdictWord(verdict, name)}, ${amount}`;
   return verdict === 'equivalent' ? `equivalent within ±${(margin * 100).toFixed(0)} %` : 'inconclusive';
 }
 
@@ -80,7 +84,7 @@ export function verdictText(estimate, name, reference, margin) {
     : `${difference.toFixed(1)} % ${estimate.median < 1 ? 'less' : 'more'} ${of} than ${reference}`;
   switch (estimate.verdict) {
     case 'faster':
-    case 'slower': return `${estimate.verdict}: ${amount}`;
+    case 'slower': return `${verdictWord(estimate.verdict, name)}: ${amount}`;
     case 'equivalent': return `equivalent: within ±${(margin * 100).toFixed(0)} % of ${reference}`;
     default: return `inconclusive: somewhere from ${ratio(estimate.low)} to ${ratio(estimate.high)}`;
   }

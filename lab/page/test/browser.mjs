@@ -69,11 +69,15 @@ async function putBack(page) {
   await page.mouse.move(0, 0);
   await page.evaluate(() => {
     document.querySelectorAll('details').forEach((one) => { one.open = false; });
-    document.querySelectorAll('.legend button[aria-pressed="false"], .switcher:not(.plain) button:first-child').forEach((one) => one.click());
-    document.querySelectorAll('.switcher.plain button:last-child').forEach((one) => one.click());
+    // Only what was changed: each change draws charts.
+    document.querySelectorAll('.legend button[aria-pressed="false"], .switcher:not(.plain) button:first-child[aria-pressed="false"]')
+      .forEach((one) => one.click());
+    const { dataZoom } = window.report.charts().trend?.getOption() ?? {};
+    if (dataZoom?.some(({ start, end }) => start > 0 || end < 100)) document.querySelector('.switcher.plain button:last-child').click();
     // Those that are there now: a choice may make the choosers behind it anew.
     for (let at = 0; at < document.querySelectorAll('main select').length; at += 1) {
       const select = document.querySelectorAll('main select')[at];
+      if (select.selectedIndex === 0) continue;
       select.selectedIndex = 0;
       select.dispatchEvent(new Event('change'));
     }

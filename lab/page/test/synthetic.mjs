@@ -68,8 +68,8 @@ function estimate(random, value, noise = 0.012, interval = 0.01) {
 const kMargin = 0.02;
 function judged(ratio, moreIsBetter) {
   const { low, high } = ratio;
-  const verdict = low > 1 + kMargin || high < 1 - kMargin ? ((low > 1) === moreIsBetter ? 'faster' : 'slower')
-    : low > 1 - kMargin && high < 1 + kMargin ? 'equivalent' : 'inconclusive';
+  const verdict = low >= 1 - kMargin && high <= 1 + kMargin ? 'equivalent'
+    : low > 1 || high < 1 ? ((low > 1) === moreIsBetter ? 'faster' : 'slower') : 'inconclusive';
   return { ...ratio, verdict };
 }
 
@@ -86,7 +86,11 @@ function latency(random, base, load) {
 function measured(random, index, scenario, server, machine) {
   if (scenario.idle) {
     if (server.idle === 0) return undefined;
-    return { name: server.name, backend: server.backend, void: false, why_void: [], bytes_per_connection: estimate(random, server.idle, 0.004, 0.002) };
+    return {
+      name: server.name, backend: server.backend, void: false, why_void: [], bytes_per_connection: estimate(random, server.idle, 0.004, 0.002),
+      ratio_to: server.name === 'nginx' ? {}
+        : { nginx: { bytes_per_connection: judged(estimate(random, server.idle / 505, 0.004, 0.002), false) } },
+    };
   }
   const own = server.name in scenario ? scenario[server.name] : server.cost;
   if (own === undefined) return undefined;
@@ -113,7 +117,10 @@ function measured(random, index, scenario, server, machine) {
     result.ratio_to[reference.name] = {
       cpu_us_per_request: judged(estimate(random, (own * step) / other, 0.012, unsure), false),
       requests_per_second: judged(estimate(random, scenario.base < 12 && own < 2 && other < 2 ? 1 + (random() - 0.5) * 0.02 : other / own, 0.006, 0.014), true),
+      p99_us: judged(estimate(random, (1500 + 90 * cpu) / (1500 + 90 * scenario.base * other), 0.1, 0.12), false),
     };
+    if (result.server_bound && reference.name === 'nginx')
+      result.ratio_to.nginx.server_bound = judged(estimate(random, other / own), true);
   }
   return result;
 }
