@@ -190,9 +190,9 @@ std::optional<Status> ChunkedDecoder::end_trailer_line(std::string& trailers) no
   static_assert(kEndAndPadding.size() >= LineScanner::kReadableBytes);
   trailers += kEndAndPadding;
   const char* const line = trailers.data() + at;
-  LineScanner scanner{line, trailers.data() + trailers.size()};
+  LineScanner scanner{line, 0, trailers.size() - at};
   http::FieldPlace place;
-  if (take_field_line(scanner, line, line, place) == nullptr) return Status::kBadRequest;
+  if (take_field_line(scanner, line, 0, place) == 0) return Status::kBadRequest;
   if (http::forbidden_in_trailers({line, place.name_size})) return Status::kBadRequest;
   trailers.resize(at + place.value_at + place.value_size);
   trailers.replace(at + place.name_size, place.value_at - place.name_size, ": ");

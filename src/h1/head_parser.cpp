@@ -136,36 +136,39 @@ consteval std::uint64_t word(const char (&text)[9]) {
 [[gnu::always_inline]] inline std::size_t take_usual_request_line(const char* line, const char* end,
                                                                   const Limits& limits,
                                                                   RequestHead& out) noexcept {
-  if (distance(line, end) < kSmallestRequestLine) return 0;
+  if (distance(line, end) < kSmallestRequestLine) [[unlikely]]
+    return 0;
 
-  Method method;
-  std::size_t method_size = 4;
+  Method method = Method::kGet;
+  const char* target = line + 4;
   switch (word_at<std::uint32_t>(line)) {
     case word("GET "):
-      method = Method::kGet;
-      method_size = 3;
       break;
     case word("PUT "):
       method = Method::kPut;
-      method_size = 3;
       break;
     case word("POST"):
       method = Method::kPost;
+      if (*target++ != ' ') return 0;
       break;
     case word("HEAD"):
       method = Method::kHead;
+      if (*target++ != ' ') return 0;
       break;
     default:
       return 0;
   }
-  const char* const target = line + method_size + 1;
-  if (target[-1] != ' ') return 0;
+  const auto ends_at = [end](const char* p) {
+    return distance(p, end) >= 1 + kVersionSize + kLineEnd.size() && *p == ' ';
+  };
   const char* target_end = http::kPlainPathBytes.skip(target, end);
-  const bool plain = target_end != end && *target_end == ' ' && *target == '/';
-  if (!plain) target_end = http::kVisibleBytes.skip(target_end, end);
+  const bool plain = ends_at(target_end) && *target == '/';
+  if (!plain) [[unlikely]] {
+    target_end = http::kVisibleBytes.skip(target_end, end);
+    if (target_end == target || !ends_at(target_end)) return 0;
+  }
   const std::size_t target_size = distance(target, target_end);
-  if (target_size == 0 || target_size > limits.target_bytes) return 0;
-  if (distance(target_end, end) < 1 + kVersionSize + kLineEnd.size() || *target_end != ' ')
+  if (target_size > limits.target_bytes) [[unlikely]]
     return 0;
   Version version;
   switch (word_at<std::uint64_t>(target_end + 1)) {
@@ -179,7 +182,8 @@ consteval std::uint64_t word(const char (&text)[9]) {
       return 0;
   }
   const char* const text_end = target_end + 1 + kVersionSize;
-  if (!is_crlf(text_end)) return 0;
+  if (!is_crlf(text_end)) [[unlikely]]
+    return 0;
   out.method = method;
   out.version = version;
   out.plain_path = plain;
@@ -224,38 +228,37 @@ static_assert(Limits::kMaxHeaderCount - 1 <= UINT8_MAX);  // RequestHead::first
   return judge_line_end(text_end, end) == LineEnd::kCut ? kMore : kMalformed;
 }
 
-/// Judges the field lines from `section` on and the empty line behind them. On kComplete, `consumed`
-/// is their size.
-[[gnu::always_inline]] inline HeadResult parse_field_lines(const char* section, const char* end,
+/// Judges the field lines from `section` on and the empty line behind them, places counted from out.bytes,
+/// up to `end`. On kComplete, `consumed` is their size.
+[[gnu::always_inline]] inline HeadResult parse_field_lines(std::size_t section, std::size_t end,
                                                            const Limits& limits,
                                                            RequestHead& out) noexcept {
   static_assert(kSmallestRequestLine + kLineEnd.size() >= LineScanner::kReadableBytes);
-  // No field line ends behind this.
-  const char* const stop =
-      section + std::min<std::size_t>(distance(section, end), limits.header_bytes);
-  if (distance(section, stop) < kLineEnd.size())
-    return judge_other_line(section, end, room_for_line(0, limits.header_bytes));
-  LineScanner scanner{section, stop};
-  NamesSeen names;
   const char* const begin = out.bytes;
+  // No field line ends behind this.
+  const std::size_t stop = section + std::min<std::size_t>(end - section, limits.header_bytes);
+  if (stop - section < kLineEnd.size()) [[unlikely]]
+    return judge_other_line(begin + section, begin + end, room_for_line(0, limits.header_bytes));
+  LineScanner scanner{begin, section, stop};
+  NamesSeen names;
   const std::size_t most = limits.header_count;
   std::size_t count = 0;
   FieldPlace* next = out.fields;
-  const char* line = section;
+  std::size_t line = section;
   while (count != most) {
-    const char* const next_line = take_field_line(scanner, begin, line, *next);
-    if (next_line == nullptr) break;
+    const std::size_t next_line = take_field_line(scanner, begin, line, *next);
+    if (next_line == 0) break;
     names.add(next->name, count, out);
     ++count;
     ++next;
     line = next_line;
   }
-  const std::size_t used = distance(section, line);
-  if (distance(line, end) < kLineEnd.size() || !is_crlf(line)) [[unlikely]] {
+  const std::size_t used = line - section;
+  if (end - line < kLineEnd.size() || !is_crlf(begin + line)) [[unlikely]] {
     FieldPlace one_too_many;
-    if (count == most && take_field_line(scanner, begin, line, one_too_many) != nullptr)
+    if (count == most && take_field_line(scanner, begin, line, one_too_many) != 0)
       return error(Status::kRequestHeaderFieldsTooLarge);
-    return judge_other_line(line, end, room_for_line(used, limits.header_bytes));
+    return judge_other_line(begin + line, begin + end, room_for_line(used, limits.header_bytes));
   }
   out.field_count = static_cast<std::uint16_t>(count);
   names.store(out);
@@ -302,9 +305,11 @@ HeadResult parse_head(std::string_view in, const Limits& limits, RequestHead& ou
     if (request_line.kind != HeadResult::Kind::kComplete) return request_line;
     request_line_size = request_line.consumed;
   }
-  const HeadResult fields = parse_field_lines(begin + request_line_size, end, limits, out);
-  if (fields.kind != HeadResult::Kind::kComplete) return fields;
-  if (!has_the_hosts_it_must(out)) return kMalformed;
+  const HeadResult fields = parse_field_lines(request_line_size, distance(begin, end), limits, out);
+  if (fields.kind != HeadResult::Kind::kComplete) [[unlikely]]
+    return fields;
+  if (!has_the_hosts_it_must(out)) [[unlikely]]
+    return kMalformed;
 
   const std::size_t size = request_line_size + fields.consumed;
   LEANTEA_ASSERT(size <= UINT16_MAX);  // Limits::check() sees to it

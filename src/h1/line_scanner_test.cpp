@@ -18,10 +18,10 @@ bool is_control(char c) {
   return (octet < 0x20 && c != '\t') || octet == 0x7f;
 }
 
-/// Where the line that goes on at `at` ends, or npos; as line_end() should say it.
-std::size_t end_by_bytes(std::string_view section, std::size_t at) {
+/// What is behind the line that goes on at `at`, or 0; as next_line() should say it.
+std::size_t next_by_bytes(std::string_view section, std::size_t at) {
   while (at < section.size() && !is_control(section[at])) ++at;
-  return section.substr(at).starts_with("\r\n") ? at : std::string_view::npos;
+  return section.substr(at).starts_with("\r\n") ? at + 2 : 0;
 }
 
 /// A line's text of `size` bytes, now and then with what looks like a control character and is none.
@@ -42,16 +42,13 @@ TEST(LineScanner, FindsEveryLineEnd) {
       section += text(random, random() % (round % 2 == 0 ? 20 : 150)) + "\r\n";
     const test::GuardedBytes bytes{section};
     const char* const begin = bytes.view().data();
-    LineScanner scanner{begin, begin + section.size()};
+    LineScanner scanner{begin, 0, section.size()};
     for (std::size_t line = 0; line < section.size();) {
-      const std::size_t expected = end_by_bytes(section, line);
-      const char* const found = scanner.line_end(begin + line);
-      ASSERT_NE(found, nullptr) << testing::PrintToString(section) << line;
-      ASSERT_EQ(static_cast<std::size_t>(found - begin), expected)
-          << testing::PrintToString(section);
-      line = expected + 2;
+      const std::size_t expected = next_by_bytes(section, line);
+      ASSERT_EQ(scanner.next_line(line), expected) << testing::PrintToString(section) << line;
+      line = expected;
     }
-    EXPECT_EQ(scanner.line_end(begin + section.size()), nullptr);
+    EXPECT_EQ(scanner.next_line(section.size()), 0U);
   }
 }
 
@@ -63,11 +60,9 @@ TEST(LineScanner, FindsNoLineEndBehindAControlCharacter) {
         section[at] = control;
         const test::GuardedBytes bytes{section};
         const char* const begin = bytes.view().data();
-        const std::size_t expected = end_by_bytes(section, 0);
-        const char* const found = LineScanner{begin, begin + section.size()}.line_end(begin);
-        const std::size_t where =
-            found == nullptr ? std::string_view::npos : static_cast<std::size_t>(found - begin);
-        ASSERT_EQ(where, expected) << size << " " << at;
+        const std::size_t expected = next_by_bytes(section, 0);
+        ASSERT_EQ(LineScanner(begin, 0, section.size()).next_line(0), expected)
+            << size << " " << at;
       }
     }
   }
@@ -78,8 +73,8 @@ TEST(LineScanner, FindsNothingInALineThatIsCut) {
     for (const std::string_view last : {"x", "\r"}) {
       const test::GuardedBytes bytes{std::string(size, 'x').append(last)};
       const char* const begin = bytes.view().data();
-      LineScanner scanner{begin, begin + bytes.view().size()};
-      EXPECT_EQ(scanner.line_end(begin), nullptr) << size;
+      LineScanner scanner{begin, 0, bytes.view().size()};
+      EXPECT_EQ(scanner.next_line(0), 0U) << size;
     }
   }
 }
@@ -92,9 +87,9 @@ TEST(LineScanner, FindsTheEndOfAToken) {
         section[at] = end;
         const test::GuardedBytes bytes{section};
         const char* const begin = bytes.view().data();
-        const LineScanner scanner{begin, begin + size};
-        const char* const expected = size - at > 2 ? begin + at : nullptr;
-        ASSERT_EQ(scanner.token_end(begin), expected) << size << " " << at;
+        const LineScanner scanner{begin, 0, size};
+        const std::size_t expected = size - at > 2 ? at : LineScanner::kNone;
+        ASSERT_EQ(scanner.token_end(0), expected) << size << " " << at;
       }
     }
   }
@@ -108,13 +103,33 @@ TEST(LineScanner, FindsUsualNamesUpToTheLastLine) {
       if (section.size() < LineScanner::kReadableBytes) continue;
       const test::GuardedBytes bytes{section};
       const char* const begin = bytes.view().data();
-      const LineScanner scanner{begin, begin + section.size()};
-      const UsualName* const usual = scanner.usual_name(begin + before);
+      const LineScanner scanner{begin, 0, section.size()};
+      const UsualName* const usual = scanner.usual_name(before);
 #ifdef __SSE4_1__
       ASSERT_NE(usual, nullptr) << line;
       EXPECT_EQ(usual->size, line.find(':'));
 #else
       EXPECT_EQ(usual, nullptr);
+#endif
+    }
+  }
+}
+
+TEST(LineScanner, FindsAUsualNameWithTwoBytesBehindItsColon) {
+  for (const std::string_view name : {"Host:", "Accept:", "Pragma:", "Accept-Encoding:"}) {
+    for (std::size_t behind = 0; behind < 20; ++behind) {
+      const std::size_t before = 20;
+      const std::string section =
+          std::string(before, 'x').append(name).append(std::string(behind, ' '));
+      const test::GuardedBytes bytes{section};
+      const LineScanner scanner{bytes.view().data(), 0, section.size()};
+#ifdef __SSE4_1__
+      const bool found = scanner.usual_name(before) != nullptr;
+      // A section's end has four bytes. With fewer a short name may be missed.
+      EXPECT_FALSE(found && behind < 2) << name << behind;
+      EXPECT_FALSE(!found && behind >= 4) << name << behind;
+#else
+      EXPECT_EQ(scanner.usual_name(before), nullptr);
 #endif
     }
   }

@@ -102,9 +102,9 @@ class UsualNames {
     return entry;
   }
 
+  std::array<Entry, std::size_t{1} << kSlotBits> entries_{};
   std::uint64_t multiplier_ = 0x9e37'79b9'7f4a'7c15u;
   std::uint64_t taken_ = 0;  ///< bit i: entries_[i] has a name of its own
-  std::array<Entry, std::size_t{1} << kSlotBits> entries_{};
 };
 
 inline constexpr UsualNames kUsualNames;
