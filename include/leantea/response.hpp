@@ -117,7 +117,11 @@ class [[nodiscard]] Response {
   explicit Response(Status status) noexcept;
   Response(Response&& other) noexcept;
   Response& operator=(Response&& other) noexcept;
-  ~Response() = default;
+  /// Inline for most answers, which own nothing outside of themselves.
+  [[gnu::always_inline]] ~Response() {
+    if (owned_ || rare_ != nullptr) [[unlikely]]
+      let_go();
+  }
 
   /// 200, text/plain; charset=utf-8.
   static Response text(StaticText text) noexcept;
@@ -166,17 +170,24 @@ class [[nodiscard]] Response {
 
   /// The body, unless it is streamed.
   std::string_view body() const noexcept;
-  bool streamed() const noexcept;
+  bool streamed() const noexcept { return is(kStreamed); }
 
  private:
   friend struct detail::ResponseAccess;
 
-  enum class Body : std::uint8_t { kStatic, kBorrowed, kInline, kOwned, kShared, kStream };
+  enum class Body : std::uint8_t { kStatic, kBorrowed, kInline, kOwned, kShared };
+  /// What few answers are: one that is nothing of this is sent the short way.
+  enum Trait : std::uint8_t {
+    kCloses = 1,      ///< the connection ends after it
+    kBroken = 2,      ///< an error was ignored: it is sent as a 500
+    kLongFields = 4,  ///< its field lines are in Rare::fields
+    kStreamed = 8,    ///< its body is written by Rare::producer
+  };
   struct Rare {  // what few answers have
     std::shared_ptr<const void> owner;
     std::unique_ptr<detail::Producer> producer;
     std::optional<std::uint64_t> length;
-    std::string fields;  ///< all field lines when they are too long for inline_
+    std::string fields;  ///< all field lines when they are too long for inline_: kLongFields
   };
   static constexpr std::size_t kInlineBytes = 384;
 
@@ -188,19 +199,20 @@ class [[nodiscard]] Response {
   void set_content(Content&& content);
   void append_field(std::string_view name, std::string_view value);
   std::string_view fields() const noexcept;
+  bool is(Trait trait) const noexcept { return (traits_ & trait) != 0; }
+  void set(Trait trait) noexcept { traits_ |= trait; }
+  void let_go() noexcept;
   Rare& rare();
 
   Status status_;
   Body body_kind_ = Body::kStatic;
-  bool close_ = false;
-  bool broken_ = false;  ///< an error was ignored: it is sent as a 500
-  bool fields_spilled_ = false;
-  std::uint16_t fields_size_ = 0;       ///< bytes at the front of inline_
-  std::uint16_t inline_body_size_ = 0;  ///< bytes at the end of inline_
-  std::string_view type_line_;          ///< "Content-Type: …\r\n" with static storage, or empty
-  std::string_view view_;               ///< kStatic, kBorrowed, kShared
-  std::string owned_;                   ///< kOwned
-  std::unique_ptr<Rare> rare_;
+  std::uint8_t traits_ = 0;                ///< of Trait
+  std::uint16_t fields_size_ = 0;          ///< bytes at the front of inline_
+  std::uint16_t inline_body_size_ = 0;     ///< bytes at the end of inline_
+  std::string_view type_line_;             ///< "Content-Type: …\r\n" with static storage, or empty
+  std::string_view view_;                  ///< kStatic, kBorrowed, kShared
+  std::optional<std::string> owned_;       ///< kOwned; else there is none to make and to end
+  Rare* rare_ = nullptr;                   ///< let_go() ends it: that is no code in place
   std::array<char, kInlineBytes> inline_;  // not initialised: see fields_size_, inline_body_size_
 };
 

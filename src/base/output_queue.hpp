@@ -105,7 +105,7 @@ class OutputQueue {
   /// a fresh one. Valid until the next call that is not const. Nothing is appended before commit();
   /// a block reserved for nothing is given back by the next consume() or clear().
   /// REQUIRES: bytes <= BlockPool::kBlockBytes.
-  char* reserve(BlockPool& pool, std::size_t bytes) {
+  [[gnu::always_inline]] char* reserve(BlockPool& pool, std::size_t bytes) {
     if (tail_ == nullptr || tail_->room < bytes) {
       LEANTEA_ASSERT(bytes <= BlockPool::kBlockBytes);
       link(pool.take());
@@ -113,7 +113,7 @@ class OutputQueue {
     return tail_->end;
   }
   /// Appends the first `bytes` of the space that reserve() returned. REQUIRES: no more than reserved.
-  void commit(std::size_t bytes) noexcept {
+  [[gnu::always_inline]] void commit(std::size_t bytes) noexcept {
     LEANTEA_ASSERT(tail_ != nullptr && bytes <= tail_->room);
     tail_->end += bytes;
     tail_->room -= static_cast<std::uint32_t>(bytes);
@@ -163,7 +163,7 @@ class OutputQueue {
   void clear(BlockPool& pool) noexcept { consume(pool, size_); }
 
  private:
-  void link(OutputNode* node) noexcept {
+  [[gnu::always_inline]] void link(OutputNode* node) noexcept {
     (tail_ == nullptr ? head_ : tail_->next) = node;
     tail_ = node;
   }
@@ -192,9 +192,9 @@ inline void BlockPool::poison(OutputNode*) noexcept {}
 inline void BlockPool::unpoison(OutputNode*) noexcept {}
 #endif
 
-inline OutputNode* BlockPool::take() {
+[[gnu::always_inline]] inline OutputNode* BlockPool::take() {
   auto* block = static_cast<Block*>(free_);
-  if (block != nullptr) {
+  if (block != nullptr) [[likely]] {
     free_ = block->next;
     --free_count_;
     block->next = nullptr;

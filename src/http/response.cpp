@@ -57,15 +57,13 @@ Response::Response(std::string_view content_type_line, StaticText text) noexcept
 Response::Response(Response&& other) noexcept
     : status_(other.status_),
       body_kind_(std::exchange(other.body_kind_, Body::kStatic)),
-      close_(other.close_),
-      broken_(other.broken_),
-      fields_spilled_(other.fields_spilled_),
+      traits_(std::exchange(other.traits_, std::uint8_t{0})),
       fields_size_(other.fields_size_),
       inline_body_size_(other.inline_body_size_),
       type_line_(other.type_line_),
       view_(std::exchange(other.view_, {})),
       owned_(std::move(other.owned_)),
-      rare_(std::move(other.rare_)) {
+      rare_(std::exchange(other.rare_, nullptr)) {
   std::memcpy(inline_.data(), other.inline_.data(), fields_size_);
   const std::size_t body_at = kInlineBytes - inline_body_size_;
   std::memcpy(inline_.data() + body_at, other.inline_.data() + body_at, inline_body_size_);
@@ -109,7 +107,7 @@ Response Response::make_stream(std::string_view content_type,
                                std::unique_ptr<detail::Producer> producer,
                                std::optional<std::uint64_t> length) {
   Response response;
-  response.body_kind_ = Body::kStream;
+  response.set(kStreamed);
   response.rare().producer = std::move(producer);
   response.rare().length = length;
   if (!content_type.empty()) response.header(kTypeName, content_type);
@@ -157,7 +155,7 @@ Response& Response::set_status(Status status) & noexcept {
 }
 
 Response& Response::close_connection() & noexcept {
-  close_ = true;
+  set(kCloses);
   return *this;
 }
 
@@ -171,13 +169,13 @@ std::expected<void, FieldError> Response::add_header(std::string_view name,
 }
 
 Response& Response::header(std::string_view name, std::string_view value) & {
-  if (!add_header(name, value)) broken_ = true;
+  if (!add_header(name, value)) set(kBroken);
   return *this;
 }
 
 void Response::append_field(std::string_view name, std::string_view value) {
   const std::size_t bytes = name.size() + value.size() + 4;
-  if (!fields_spilled_ && fields_size_ + bytes <= kInlineBytes - inline_body_size_) {
+  if (!is(kLongFields) && fields_size_ + bytes <= kInlineBytes - inline_body_size_) {
     char* p = inline_.data() + fields_size_;
     p = static_cast<char*>(std::memcpy(p, name.data(), name.size())) + name.size();
     p = static_cast<char*>(std::memcpy(p, ": ", 2)) + 2;
@@ -186,20 +184,26 @@ void Response::append_field(std::string_view name, std::string_view value) {
     fields_size_ = static_cast<std::uint16_t>(fields_size_ + bytes);
     return;
   }
-  if (!fields_spilled_) {
+  if (!is(kLongFields)) {
     rare().fields.assign(inline_.data(), fields_size_);
-    fields_spilled_ = true;
+    set(kLongFields);
   }
   rare().fields.append(name).append(": ").append(value).append("\r\n");
 }
 
+/// Ends what is not inside the object.
+void Response::let_go() noexcept {
+  owned_.reset();
+  delete std::exchange(rare_, nullptr);
+}
+
 Response::Rare& Response::rare() {
-  if (!rare_) rare_ = std::make_unique<Rare>();
+  if (rare_ == nullptr) rare_ = new Rare;
   return *rare_;
 }
 
 std::string_view Response::fields() const noexcept {
-  return fields_spilled_ ? std::string_view{rare_->fields}
+  return is(kLongFields) ? std::string_view{rare_->fields}
                          : std::string_view{inline_.data(), fields_size_};
 }
 
@@ -223,17 +227,13 @@ std::string_view Response::body() const noexcept {
     case Body::kInline:
       return {inline_.data() + kInlineBytes - inline_body_size_, inline_body_size_};
     case Body::kOwned:
-      return owned_;
+      return *owned_;
     case Body::kStatic:
     case Body::kBorrowed:
     case Body::kShared:
       return view_;
-    case Body::kStream:
-      return {};
   }
   return {};
 }
-
-bool Response::streamed() const noexcept { return body_kind_ == Body::kStream; }
 
 }  // namespace leantea
