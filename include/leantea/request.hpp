@@ -144,6 +144,9 @@ class Request {
   friend class app::Connection;
   friend class app::Exchange;
   Request() noexcept = default;
+  Request(const http::RequestHead& head, Method method, Version version,
+          const app::Connection& connection) noexcept
+      : head_(&head), connection_(&connection), method_(method), version_(version) {}
 
   const http::RequestHead* head_ = nullptr;
   app::Exchange* exchange_ = nullptr;

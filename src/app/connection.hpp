@@ -62,7 +62,18 @@ class Connection : private base::TimerNode {  // the node of its one deadline
   std::span<char> receive_space() noexcept;
   /// Bytes came. They are lent for the call only. Allowed also when wants_input() is false (a backend
   /// may have had a receive under way), but then at most what one receive brings.
-  void receive(std::string_view bytes);
+  void receive(std::string_view bytes) {
+    if (bytes.empty()) [[unlikely]]
+      return;
+    // Once the answer that ends the connection is on its way, what still comes is read and dropped.
+    if (input_ended()) [[unlikely]]
+      return more_came();
+    process(bytes);
+    if (quiet()) [[likely]]
+      return rearm_quiet();
+    advance();
+    rearm();
+  }
   /// The peer will send no more (FIN). Answers still go out.
   void receive_end();
   /// The peer's FIN was seen before its last bytes were read, as wants_input() is false. Lets handlers
@@ -137,44 +148,47 @@ class Connection : private base::TimerNode {  // the node of its one deadline
   };
   static constexpr base::Millis kNever = INT64_MAX;
 
-  // Input becomes requests (connection_input.cpp).
+  // Input becomes requests (connection_input.cpp). What a small request does not need is kept out of process():
+  // above a certain size of it the compiler inlines nothing more, the head parser for one.
   void process(std::string_view bytes);
-  bool add_to_stash(std::string_view bytes);
-  void keep(std::string_view rest);
-  void keep_in_stash(std::size_t taken);
+  [[gnu::noinline]] bool add_to_stash(std::string_view bytes);
+  [[gnu::noinline]] void keep(std::string_view rest);
+  [[gnu::noinline]] void keep_in_stash(std::size_t taken);
   [[gnu::always_inline]] inline std::string_view take_input(std::string_view in);
   [[gnu::always_inline]] inline bool take_head(std::string_view& in);
-  void take_body(std::string_view& in);
+  [[gnu::noinline]] std::string_view take_body(std::string_view in);
   [[gnu::always_inline]] inline std::optional<Status> resolve(const http::RequestHead& head,
                                                               Request& request);
   [[gnu::always_inline]] inline void dispatch(const http::RequestHead& head, std::string_view& in);
-  static bool take_whole_content(Request& request, RequestFacts& facts,
+  static bool take_whole_content(Request& request, h1::Framing& framing,
                                  std::string_view& in) noexcept;
   Response call_plain(Request& request, const Handler& handler) const;
   template <class Call>
   Response checked_answer(const Request& request, Call call) const;
-  std::optional<Response> ask_head_hook(const Request& request, const Route& route) const;
-  static Response error_response(Status status);
-  static Response routeless_response(Method method, std::string_view path, MethodSet allowed);
-  void log_failure(const Request& request, std::string_view what) const;
+  [[gnu::noinline]] std::optional<Response> ask_head_hook(const Request& request,
+                                                          const Route& route) const;
+  [[gnu::noinline]] static Response error_response(Status status);
+  [[gnu::noinline]] static Response routeless_response(Method method, std::string_view path,
+                                                       MethodSet allowed);
+  [[gnu::noinline]] void log_failure(const Request& request, std::string_view what) const;
   void replace_broken(const Request& request, Response& response) const;
   [[gnu::always_inline]] inline void answer(Response&& response, Method method, Version version,
                                             bool close);
-  [[gnu::always_inline]] inline void respond(const http::RequestHead& head, Request& request,
-                                             const RequestFacts& facts, Response&& response);
-  [[gnu::noinline]] void respond_without_handler(const http::RequestHead& head, Request& request,
-                                                 const RequestFacts& facts, Response&& response);
-  Exchange& open_exchange(const http::RequestHead& head, const Request& request,
-                          const RequestFacts& facts, Exchange::ContentUse use);
-  void refuse(Status status, Method method);
+  [[gnu::noinline]] void respond(const http::RequestHead& head, Request& request,
+                                 const RequestFacts& facts, Response&& response);
+  [[gnu::noinline]] Exchange& open_exchange(const http::RequestHead& head, const Request& request,
+                                            const RequestFacts& facts, Exchange::ContentUse use);
+  [[gnu::noinline]] void refuse(Status status, Method method);
   void content_ended();
   void break_off_content();
   void fail_content(Status status);
   /// Input is not taken now: too much output waits, or content, or requests in progress.
   bool input_waits() const noexcept {
     const Limits& limits = engine_.limits();
-    if (output_.size() >= limits.output_bytes) return true;
-    if (input_ == Input::kBody) return receiving_->content_waits();
+    if (output_.size() >= limits.output_bytes) [[unlikely]]
+      return true;
+    if (input_ == Input::kBody) [[unlikely]]
+      return receiving_->content_waits();
     return in_progress_ >= limits.requests_in_progress;
   }
   bool wants_input_while_closing() const noexcept;
@@ -207,13 +221,24 @@ class Connection : private base::TimerNode {  // the node of its one deadline
   base::Millis linger_due() const noexcept;
   base::Millis body_due() const noexcept;
   void rearm() noexcept {
-    if (!output_.empty() && write_since_ == 0) write_since_ = now();
-    if (!is_armed()) [[unlikely]]
+    if (quiet()) [[likely]]
+      return rearm_quiet();
+    begin_write();
+    rearm_otherwise();
+  }
+  /// REQUIRES: quiet().
+  void rearm_quiet() noexcept {
+    begin_write();
+    if (!fires_in_time()) [[unlikely]]
       rearm_otherwise();
+  }
+  void begin_write() noexcept {
+    if (!output_.empty() && write_since_ == 0) write_since_ = now();
   }
   /// The usual case: nothing is in progress, and the node that is set fires before anything can be due. (A
   /// request that is answered at once asks it twice.)
-  bool is_armed() const noexcept { return quiet() && is_set() && due <= engine_.quiet_due(); }
+  bool is_armed() const noexcept { return quiet() && fires_in_time(); }
+  bool fires_in_time() const noexcept { return is_set() && due <= engine_.quiet_due(); }
   void rearm_otherwise() noexcept;
   void begin_drain();
   void cut();

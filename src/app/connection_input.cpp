@@ -64,22 +64,9 @@ void Connection::answer(Response&& response, Method method, Version version, boo
                                   .head = method == Method::kHead,
                                   .close = close,
                                   .date_line = engine_.date_line()};
-  if (h1::encode_response(std::move(response), context, engine_.blocks(), output_).close)
+  if (h1::encode_response_inline(std::move(response), context, engine_.blocks(), output_).close)
+      [[unlikely]]
     closing_ = more_came_ ? Closing::kLinger : Closing::kFlush;
-}
-
-/// Answers without asking for what is left of the content: at once where nothing stands before it, else
-/// in its turn.
-void Connection::respond(const http::RequestHead& head, Request& request, const RequestFacts& facts,
-                         Response&& response) {
-  if (front_ == nullptr && facts.framing.kind == h1::Framing::Kind::kNone && !response.streamed()) {
-    replace_broken(request, response);
-    answer(std::move(response), request.method_, request.version_, !facts.keep_alive);
-    since_ = now();
-    return;
-  }
-  open_exchange(head, request, facts, Exchange::ContentUse::kDrop)
-      .answer_instead(std::move(response));
 }
 
 /// Says in `request` what it is for, or what is wrong with its target or Host (RFC 9112 §3.2).
@@ -90,73 +77,86 @@ std::optional<Status> Connection::resolve(const http::RequestHead& head, Request
     const std::span<char> scratch = engine_.scratch_path();
     const auto target =
         http::resolve_target(head.method, head.target(), scratch.data(), scratch.size());
-    if (!target) return target.error();
+    if (!target) [[unlikely]]
+      return target.error();
     request.path_ = target->path;
     request.query_ = target->query;
     request.authority_ = target->authority;
   }
-  const auto host = head.find(http::FieldName::kHost);
-  if (!host) return std::nullopt;
-  if (!engine_.host_check().valid(*host)) return Status::kBadRequest;
+  if (!head.present.has(http::FieldName::kHost)) [[unlikely]]
+    return std::nullopt;
+  const std::string_view host = head.first_value(http::FieldName::kHost);
+  if (!engine_.host_check().valid(host)) [[unlikely]]
+    return Status::kBadRequest;
   // RFC 9112 §3.2.2: the authority of an absolute-form overrides Host.
-  if (request.authority_.empty()) request.authority_ = *host;
+  if (request.authority_.empty()) [[likely]]
+    request.authority_ = host;
   return std::nullopt;
 }
 
 void Connection::dispatch(const http::RequestHead& head, std::string_view& in) {
-  const auto framing = h1::decide_framing(head);
-  if (!framing) return refuse(framing.error(), head.method);
-  Request request;
-  if (const auto wrong = resolve(head, request)) return refuse(*wrong, head.method);
-  request.head_ = &head;
-  request.connection_ = this;
-  request.method_ = head.method;
-  request.version_ = head.version;
+  const auto decided = h1::decide_framing(head);
+  if (!decided) [[unlikely]]
+    return refuse(decided.error(), head.method);
+  h1::Framing framing = *decided;
+  Request request{head, head.method, head.version, *this};
+  if (const auto wrong = resolve(head, request)) [[unlikely]]
+    return refuse(*wrong, head.method);
 
   const Limits& limits = engine_.limits();
   ++served_;
-  RequestFacts facts;
-  facts.framing = *framing;
-  facts.keep_alive = h1::wants_keep_alive(head) && (limits.requests_per_connection == 0 ||
-                                                    served_ < limits.requests_per_connection);
+  bool keep_alive = h1::wants_keep_alive(head) && (limits.requests_per_connection == 0 ||
+                                                   served_ < limits.requests_per_connection);
   // While the server drains, the last request that has come is the last one.
-  if (engine_.draining() && nothing_behind(*framing, in)) [[unlikely]]
-    facts.keep_alive = false;
+  if (engine_.draining() && nothing_behind(framing, in)) [[unlikely]]
+    keep_alive = false;
 
   const Expectation expectation = expectation_of(head);
-  facts.expects_continue = expectation == Expectation::kContinue &&
-                           framing->kind != h1::Framing::Kind::kNone && in.empty();
-
   const Application& application = engine_.shared().application;
   const RouteTable::Match match =
       application.routes().match(request.method_, request.path_, request.params_);
-  facts.route = match.route;
-  facts.body_limit = limits.body_bytes;
-  if (match.route != nullptr) {
-    facts.handler = &RouterAccess::handler(*match.route);
-    facts.body_limit = RouterAccess::limits(*match.route).body_bytes.value_or(limits.body_bytes);
+  const Handler* handler = nullptr;
+  std::uint64_t body_limit = limits.body_bytes;
+  if (match.route != nullptr) [[likely]] {
+    handler = &RouterAccess::handler(*match.route);
+    body_limit = RouterAccess::limits(*match.route).body_bytes.value_or(body_limit);
   } else if (match.allowed == 0 && head.method != Method::kOptions &&
              head.method != Method::kConnect) {
-    facts.handler = application.not_found();
+    handler = application.not_found();
   }
 
-  if (expectation == Expectation::kUnknown)
-    return respond_without_handler(head, request, facts,
-                                   error_response(Status::kExpectationFailed));
-  if (facts.handler == nullptr)
-    return respond_without_handler(head, request, facts,
-                                   routeless_response(head.method, request.path_, match.allowed));
-  if (framing->kind == h1::Framing::Kind::kLength && framing->length > facts.body_limit)
-    return respond_without_handler(head, request, facts, error_response(Status::kContentTooLarge));
-  if (match.route != nullptr && RouterAccess::head_hook(*match.route)) {
+  // A request that is answered at once does not need them in one place. (Out of line, what it captures would
+  // have to lie in memory.)
+  const auto facts = [&] [[gnu::always_inline]] () -> RequestFacts {
+    return {.framing = framing,
+            .keep_alive = keep_alive,
+            .expects_continue = expectation == Expectation::kContinue &&
+                                framing.kind != h1::Framing::Kind::kNone && in.empty(),
+            .route = match.route,
+            .handler = handler,
+            .body_limit = body_limit};
+  };
+  if (expectation == Expectation::kUnknown) [[unlikely]]
+    return respond(head, request, facts(), error_response(Status::kExpectationFailed));
+  if (handler == nullptr) [[unlikely]]
+    return respond(head, request, facts(),
+                   routeless_response(head.method, request.path_, match.allowed));
+  if (framing.kind == h1::Framing::Kind::kLength && framing.length > body_limit) [[unlikely]]
+    return respond(head, request, facts(), error_response(Status::kContentTooLarge));
+  if (match.route != nullptr && RouterAccess::head_hook(*match.route)) [[unlikely]] {
     if (auto refusal = ask_head_hook(request, *match.route))
-      return respond_without_handler(head, request, facts, std::move(*refusal));
+      return respond(head, request, facts(), std::move(*refusal));
   }
-  if (facts.handler->plain() && take_whole_content(request, facts, in))
-    return respond(head, request, facts, call_plain(request, *facts.handler));
-  open_exchange(
-      head, request, facts,
-      facts.handler->plain() ? Exchange::ContentUse::kCollect : Exchange::ContentUse::kStream)
+  if (handler->plain() && take_whole_content(request, framing, in)) [[likely]] {
+    Response response = call_plain(request, *handler);
+    if (front_ != nullptr || !detail::ResponseAccess::plain(response)) [[unlikely]]
+      return respond(head, request, facts(), std::move(response));
+    answer(std::move(response), request.method_, request.version_, !keep_alive);
+    since_ = now();
+    return;
+  }
+  open_exchange(head, request, facts(),
+                handler->plain() ? Exchange::ContentUse::kCollect : Exchange::ContentUse::kStream)
       .start();
 }
 
@@ -164,32 +164,30 @@ bool Connection::take_head(std::string_view& in) {
   http::RequestHead& head = engine_.scratch_head();
   head.method = Method::kGet;  // what an error before the method is answered as
   const h1::HeadResult result = h1::parse_head(in, engine_.limits(), head);
-  switch (result.kind) {
-    case h1::HeadResult::Kind::kIncomplete:
-      return false;
-    case h1::HeadResult::Kind::kError:
-      in = {};
-      refuse(result.error, head.method);
-      return true;
-    case h1::HeadResult::Kind::kComplete:
-      in.remove_prefix(result.consumed);
-      dispatch(head, in);
-      return true;
+  if (result.kind == h1::HeadResult::Kind::kComplete) [[likely]] {
+    in.remove_prefix(result.consumed);
+    dispatch(head, in);
+    return true;
   }
-  return false;
+  if (result.kind == h1::HeadResult::Kind::kIncomplete) return false;
+  in = {};
+  refuse(result.error, head.method);
+  return true;
 }
 
 /// Takes requests off `in`, and returns the bytes that must be kept: an incomplete head, or what waits.
 /// REQUIRES: !in.empty() && !input_ended().
 std::string_view Connection::take_input(std::string_view in) {
   for (;;) {
-    if (input_waits()) return in;
-    if (input_ == Input::kBody) {
-      take_body(in);
-    } else if (!take_head(in)) {
+    if (input_waits()) [[unlikely]]
+      return in;
+    if (input_ == Input::kBody) [[unlikely]] {
+      in = take_body(in);
+    } else if (!take_head(in)) [[unlikely]] {
       return in;
     }
-    if (in.empty()) return in;
+    if (in.empty()) [[likely]]
+      return in;
     if (input_ended()) [[unlikely]] {
       more_came();
       return {};
@@ -208,19 +206,9 @@ void Connection::process(std::string_view bytes) {
   const std::string_view rest = take_input(in);
   if (stashed) [[unlikely]] {
     keep_in_stash(in.size() - rest.size());
-  } else if (!rest.empty()) {
+  } else if (!rest.empty()) [[unlikely]] {
     keep(rest);
   }
-}
-
-void Connection::receive(std::string_view bytes) {
-  if (bytes.empty()) return;
-  // Once the answer that ends the connection is on its way, what still comes is read and dropped.
-  if (input_ended()) [[unlikely]]
-    return more_came();
-  process(bytes);
-  if (!quiet()) advance();
-  rearm();
 }
 
 // ---- What cannot be taken yet ----
@@ -256,14 +244,14 @@ void Connection::keep_in_stash(std::size_t taken) {
 // ---- Without a handler, and the content ----
 
 /// Content that is all in `in` is shown to the handler in place; true when there is nothing to wait for.
-bool Connection::take_whole_content(Request& request, RequestFacts& facts,
+bool Connection::take_whole_content(Request& request, h1::Framing& framing,
                                     std::string_view& in) noexcept {
-  if (facts.framing.kind == h1::Framing::Kind::kNone) return true;
-  if (facts.framing.kind == h1::Framing::Kind::kChunked || in.size() < facts.framing.length)
-    return false;
-  request.body_ = in.substr(0, static_cast<std::size_t>(facts.framing.length));
+  if (framing.kind == h1::Framing::Kind::kNone) [[likely]]
+    return true;
+  if (framing.kind == h1::Framing::Kind::kChunked || in.size() < framing.length) return false;
+  request.body_ = in.substr(0, static_cast<std::size_t>(framing.length));
   in.remove_prefix(request.body_.size());
-  facts.framing = {};
+  framing = {};
   return true;
 }
 
@@ -314,9 +302,18 @@ void Connection::replace_broken(const Request& request, Response& response) cons
   response = error_response(Status::kInternalServerError);
 }
 
-void Connection::respond_without_handler(const http::RequestHead& head, Request& request,
-                                         const RequestFacts& facts, Response&& response) {
-  respond(head, request, facts, std::move(response));
+/// Answers without asking for what is left of the content: at once where nothing stands before it, else in
+/// its turn. For every answer that dispatch() has not sent the short way.
+void Connection::respond(const http::RequestHead& head, Request& request, const RequestFacts& facts,
+                         Response&& response) {
+  if (front_ == nullptr && facts.framing.kind == h1::Framing::Kind::kNone && !response.streamed()) {
+    replace_broken(request, response);
+    answer(std::move(response), request.method_, request.version_, !facts.keep_alive);
+    since_ = now();
+    return;
+  }
+  open_exchange(head, request, facts, Exchange::ContentUse::kDrop)
+      .answer_instead(std::move(response));
 }
 
 Exchange& Connection::open_exchange(const http::RequestHead& head, const Request& request,
@@ -354,26 +351,32 @@ void Connection::refuse(Status status, Method method) {
       .answer_instead(error_response(status));
 }
 
-void Connection::take_body(std::string_view& in) {
+/// Takes content off `in`, and returns what is behind it.
+std::string_view Connection::take_body(std::string_view in) {
   Exchange& exchange = *receiving_;
   const h1::DecodeStep step =
       exchange.body_reader().next(in, engine_.limits(), exchange.trailers());
   // A chunk that is too large is refused as soon as its size is there, as a Content-Length is.
   if (step.kind != h1::DecodeStep::Kind::kError &&
-      exchange.content_too_large(step.content.size() + exchange.body_reader().announced()))
-    return fail_content(Status::kContentTooLarge);
+      exchange.content_too_large(step.content.size() + exchange.body_reader().announced())) {
+    fail_content(Status::kContentTooLarge);
+    return in;
+  }
   switch (step.kind) {
     case h1::DecodeStep::Kind::kContent:
       exchange.add_content(step.content);
       if (!exchange.body_reader().chunked() && exchange.body_reader().left() == 0) content_ended();
-      return;
+      break;
     case h1::DecodeStep::Kind::kNeedMore:
-      return;
+      break;
     case h1::DecodeStep::Kind::kEnd:
-      return content_ended();
+      content_ended();
+      break;
     case h1::DecodeStep::Kind::kError:
-      return fail_content(step.error);
+      fail_content(step.error);
+      break;
   }
+  return in;
 }
 
 void Connection::content_ended() {

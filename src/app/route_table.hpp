@@ -48,8 +48,8 @@ class RouteTable {
 
  private:
   struct Impl;
-  Match match_pattern(Method method, std::string_view path, PathParams& params,
-                      std::uint32_t literal) const noexcept;
+  [[gnu::noinline]] Match match_pattern(Method method, std::string_view path, PathParams& params,
+                                        std::uint32_t literal) const noexcept;
 
   std::unique_ptr<Impl> impl_;
 };

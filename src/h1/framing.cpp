@@ -76,18 +76,21 @@ bool is_word(std::string_view text) noexcept {
 
 std::expected<Framing, Status> decide_framing(const http::RequestHead& head) noexcept {
   const bool has_length = head.present.has(FieldName::kContentLength);
-  if (head.present.has(FieldName::kTransferEncoding)) {
+  if (head.present.has(FieldName::kTransferEncoding)) [[unlikely]] {
     // RFC 9112 §6.1: both fields are how requests are smuggled; under HTTP/1.0 the field means that
     // somebody on the way did not understand it.
     if (has_length || head.version == Version::kHttp10) return kInvalid;
     return transfer_coding_framing(head);
   }
-  if (!has_length) return Framing{};
+  if (!has_length) [[likely]]
+    return Framing{};
   // RFC 9112 §6.3 item 5. A repeated field is refused even where the values are equal, which it may.
-  if (head.repeated.has(FieldName::kContentLength)) return kInvalid;
+  if (head.repeated.has(FieldName::kContentLength)) [[unlikely]]
+    return kInvalid;
   const std::optional<std::uint64_t> length =
-      content_length(head.find(FieldName::kContentLength).value_or(std::string_view{}));
-  if (!length) return kInvalid;
+      content_length(head.first_value(FieldName::kContentLength));
+  if (!length) [[unlikely]]
+    return kInvalid;
   if (*length == 0) return Framing{};
   return Framing{.kind = Framing::Kind::kLength, .length = *length};
 }
@@ -96,7 +99,7 @@ bool wants_keep_alive(const http::RequestHead& head) noexcept {
   const bool is_rule = head.version == Version::kHttp11;
   if (!head.present.has(FieldName::kConnection)) return is_rule;
   if (!head.repeated.has(FieldName::kConnection)) {  // one option alone is what nearly all say
-    const std::string_view options = head.find(FieldName::kConnection).value_or("");
+    const std::string_view options = head.first_value(FieldName::kConnection);
     if (is_word<"keep-alive">(options)) return true;
     if (is_word<"close">(options)) return false;
   }

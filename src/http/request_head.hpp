@@ -60,6 +60,10 @@ struct RequestHead {
   /// The value of the first field with this name, or nothing.
   std::optional<std::string_view> find(FieldName name) const noexcept {
     if (name == FieldName::kOther || !present.has(name)) return std::nullopt;
+    return first_value(name);
+  }
+  /// The same. REQUIRES: present.has(name), and it is not kOther.
+  std::string_view first_value(FieldName name) const noexcept {
     return value(fields[first[static_cast<std::size_t>(name)]]);
   }
 };

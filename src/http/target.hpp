@@ -36,9 +36,10 @@ struct Target {
 /// climb above the root, or that has %00 or an encoded control character in its path; 421 for an
 /// https URI where the connection is not `secured` (RFC 9110 §7.4).
 /// REQUIRES: scratch_size >= raw.size(). The target has no white space and no control characters.
-std::expected<Target, Status> resolve_target(Method method, std::string_view raw, char* scratch,
-                                             std::size_t scratch_size,
-                                             bool secured = false) noexcept;
+[[gnu::noinline]] std::expected<Target, Status> resolve_target(Method method, std::string_view raw,
+                                                               char* scratch,
+                                                               std::size_t scratch_size,
+                                                               bool secured = false) noexcept;
 
 /// True when `value` is a Host field value: uri-host [":" port], where uri-host may be a reg-name, an
 /// IPv4 address or an IP literal in brackets. The empty value is valid only where `empty_allowed`;
@@ -51,25 +52,26 @@ bool valid_host(std::string_view value, bool empty_allowed) noexcept;
 class HostCheck {
  public:
   bool valid(std::string_view value) noexcept {
-    return (value.size() == size_ && same_as_last(value.data())) || valid_otherwise(value);
+    if (value.size() == size_ && same_as_last(value.data())) [[likely]]
+      return true;
+    return valid_otherwise(value);
   }
 
  private:
   static constexpr std::size_t kShortest = sizeof(std::uint64_t);
 
-  bool valid_otherwise(std::string_view value) noexcept;
-  /// Of words that may overlap, so that no byte is compared alone. REQUIRES: size_ >= kShortest.
+  [[gnu::noinline]] bool valid_otherwise(std::string_view value) noexcept;
+  /// Most hosts are two words that may overlap. REQUIRES: size_ >= kShortest.
   bool same_as_last(const char* value) const noexcept {
     const auto word = [](const char* p) {
       std::uint64_t bytes;
       std::memcpy(&bytes, p, sizeof bytes);
       return bytes;
     };
-    std::uint64_t difference = 0;
-    for (std::size_t at = 0; at + kShortest < size_; at += kShortest)
-      difference |= word(value + at) ^ word(bytes_.data() + at);
+    if (size_ > 2 * kShortest) return std::memcmp(value, bytes_.data(), size_) == 0;
     const std::size_t last = size_ - kShortest;
-    return (difference | (word(value + last) ^ word(bytes_.data() + last))) == 0;
+    return ((word(value) ^ word(bytes_.data())) |
+            (word(value + last) ^ word(bytes_.data() + last))) == 0;
   }
 
   std::size_t size_ = SIZE_MAX;  ///< of the last valid value; no size before there is one
