@@ -83,9 +83,13 @@ class Loop final : public app::Waker {
   static constexpr std::size_t kReceiveBytes = 64 * 1024;
 
   // The way of a small request, all of it inlined into run() (loop.cpp says why), leaves first.
+  [[gnu::always_inline]] inline bool send_once(Channel& channel);
   [[gnu::always_inline]] inline void flush(Channel& channel);
+  [[gnu::noinline]] void flush_more(Channel& channel);
   [[gnu::always_inline]] inline void settle(Channel& channel);
+  [[gnu::always_inline]] inline bool receive_once(Channel& channel);
   [[gnu::always_inline]] inline void read_ready(Channel& channel);
+  [[gnu::noinline]] void read_more(Channel& channel);
   [[gnu::always_inline]] inline void channel_ready(Channel& channel, const Event& event);
   [[gnu::always_inline]] inline void dispatch(const Event& event);
 
