@@ -32,9 +32,9 @@ inline constexpr Budget kBudgets[] = {
     {"send calls per request", 1.001, 1},
     {"epoll_ctl calls per request", 0, 0},
     {"other calls per request", 0.02, 0},
-    {"instructions per /health", 1440, 1413},
-    {"instructions per /json", 2140, 2098},
-    {"instructions per /echo", 1850, 1812},
+    {"instructions per /health", 1231, 1207},
+    {"instructions per /json", 1904, 1867},
+    {"instructions per /echo", 1664, 1632},
     {"bytes per idle connection", 192, 145},
     {"resident bytes at start", 4'000'000, 3'649'536},
 };
