@@ -1,5 +1,9 @@
-// GNU libmicrohttpd as it is measured: its own epoll loop on one thread per worker, no connection timeout, and the
+// GNU libmicrohttpd as it is measured: epoll, a thread and a listening socket per worker, no connection timeout, and the
 // constant answers made once, as its manual advises.
+//
+// The thread is ours, not the library's: version 0.9.75 asks for 128 events at a time, and when it got just as many it
+// waits for more, up to a second, before it answers the first. With its own thread 128 connections of wrk, all of which
+// wait for their answer, made 350 requests/s. Waiting here and calling it when there is something to do, it never waits.
 //
 //   microhttpd PORT WORKERS CONNECTIONS JSON      serves /health, /json (this text), /echo and /sum on 127.0.0.1
 //   microhttpd --version
@@ -7,15 +11,17 @@
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <poll.h>
 
 #include <cerrno>
-#include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 namespace {
 
@@ -77,6 +83,29 @@ void forget(void* /*closure*/, MHD_Connection* /*connection*/, void** request,
 
 unsigned number(const char* text) { return static_cast<unsigned>(std::strtoul(text, nullptr, 10)); }
 
+/// Runs a daemon on this thread, for ever.
+void serve(const sockaddr_in& address, unsigned connections) {
+  MHD_Daemon* daemon = MHD_start_daemon(
+      MHD_USE_EPOLL | MHD_USE_TURBO | MHD_USE_ERROR_LOG, 0, nullptr, nullptr, &handle, nullptr,
+      MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1U,
+      MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT, 0U,
+      MHD_OPTION_LISTEN_BACKLOG_SIZE, 4096U, MHD_OPTION_NOTIFY_COMPLETED, &forget, nullptr,
+      MHD_OPTION_END);
+  if (daemon == nullptr) {
+    std::fprintf(stderr, "microhttpd: cannot start: %s\n", std::strerror(errno));
+    std::exit(1);
+  }
+  pollfd epoll{.fd = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd,
+               .events = POLLIN,
+               .revents = 0};
+  for (;;) {
+    MHD_UNSIGNED_LONG_LONG milliseconds = 0;
+    const bool soon = MHD_get_timeout(daemon, &milliseconds) == MHD_YES;
+    ::poll(&epoll, 1, soon ? static_cast<int>(milliseconds) : -1);
+    MHD_run(daemon);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -88,31 +117,15 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: microhttpd PORT WORKERS CONNECTIONS JSON\n");
     return 2;
   }
-  sigset_t end_signals;
-  sigemptyset(&end_signals);
-  sigaddset(&end_signals, SIGTERM);
-  sigaddset(&end_signals, SIGINT);
-  sigprocmask(SIG_BLOCK, &end_signals, nullptr);
-
   health = make("OK", "text/plain");
   json = make(argv[4], "application/json");
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(number(argv[1])));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const unsigned workers = number(argv[2]);
-  MHD_Daemon* daemon = MHD_start_daemon(
-      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_TURBO | MHD_USE_ERROR_LOG, 0, nullptr, nullptr,
-      &handle, nullptr, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT,
-      number(argv[3]), MHD_OPTION_CONNECTION_TIMEOUT, 0U, MHD_OPTION_LISTEN_BACKLOG_SIZE, 4096U,
-      MHD_OPTION_NOTIFY_COMPLETED, &forget, nullptr, MHD_OPTION_THREAD_POOL_SIZE,
-      workers > 1 ? workers : 0U, MHD_OPTION_END);
-  if (daemon == nullptr) {
-    std::fprintf(stderr, "microhttpd: cannot start: %s\n", std::strerror(errno));
-    return 1;
-  }
-  int signal = 0;
-  sigwait(&end_signals, &signal);
-  MHD_stop_daemon(daemon);
+  std::vector<std::jthread> others;
+  for (unsigned i = 1; i < number(argv[2]); ++i)
+    others.emplace_back([&] { serve(address, number(argv[3])); });
+  serve(address, number(argv[3]));
   return 0;
 }
