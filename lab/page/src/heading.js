@@ -25,7 +25,7 @@ function sentence(counts) {
     counts.slower && `more in ${counts.slower}`,
   ].filter(Boolean);
   const open = counts.inconclusive + counts.void;
-  if (parts.length === 0) return `No verdict against nginx: all of ${scenarios(counts.all)} are inconclusive or void`;
+  if (parts.length === 0) return `No verdict against nginx: ${open} of ${scenarios(counts.all)} ${open === 1 ? 'is' : 'are'} inconclusive or void`;
   if (!counts.faster) parts[0] = counts.equivalent ? `as much CPU per request as nginx in ${counts.equivalent} of ${scenarios(counts.all)}`
     : `more CPU per request than nginx in ${counts.slower} of ${scenarios(counts.all)}`;
   return `LeanTea needs ${parts.join(', ')}${open ? `; ${open} ${open === 1 ? 'is' : 'are'} open` : ''}`;

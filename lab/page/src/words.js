@@ -86,7 +86,10 @@ export function verdictText(estimate, name, reference, margin) {
     case 'faster':
     case 'slower': return `${verdictWord(estimate.verdict, name)}: ${amount}`;
     case 'equivalent': return `equivalent: within ±${(margin * 100).toFixed(0)} % of ${reference}`;
-    default: return `inconclusive: somewhere from ${ratio(estimate.low)} to ${ratio(estimate.high)}`;
+    default:
+      // An interval on one side of 1 would be a verdict, were it one: of a few blocks it is only their range.
+      if (estimate.low > 1 || estimate.high < 1) return 'inconclusive: too few blocks for an interval';
+      return `inconclusive: somewhere from ${ratio(estimate.low)} to ${ratio(estimate.high)}`;
   }
 }
 
