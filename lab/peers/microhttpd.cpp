@@ -1,9 +1,10 @@
-// GNU libmicrohttpd as it is measured: epoll, a thread and a listening socket per worker, no connection timeout, and the
-// constant answers made once, as its manual advises.
+// GNU libmicrohttpd as it is measured: epoll, a thread and a listening socket per worker, no connection timeout, and
+// the constant answers made once, as its manual advises.
 //
 // The thread is ours, not the library's: version 0.9.75 asks for 128 events at a time, and when it got just as many it
 // waits for more, up to a second, before it answers the first. With its own thread 128 connections of wrk, all of which
-// wait for their answer, made 350 requests/s. Waiting here and calling it when there is something to do, it never waits.
+// wait for their answer, made 350 requests/s. Waiting here, and calling it when there is something to do, it never
+// waits.
 //
 //   microhttpd PORT WORKERS CONNECTIONS JSON      serves /health, /json (this text), /echo and /sum on 127.0.0.1
 //   microhttpd --version
