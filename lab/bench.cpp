@@ -22,11 +22,10 @@ namespace {
 
 constexpr int kBlocks = 12;
 constexpr int kQuickBlocks = 6;
-constexpr double kSeconds = 0.5;
+constexpr double kSeconds = 1;
 // Of 60 and 600 seconds; the rest is for starting and stopping.
 constexpr std::chrono::seconds kQuickBudget{55};
 constexpr std::chrono::seconds kBudget{570};
-constexpr int kPacedSeconds = 1;
 constexpr int kMemoryBlocks = 2;  // memory does not depend on the machine's mood
 constexpr std::uint64_t kSpareConnections = 64;
 // What a run takes beside its length, and what starting and warming a server takes: for the forecast alone.
@@ -58,7 +57,9 @@ struct Match {
     const double run = std::chrono::duration<double>(scenario.load.duration).count() + kRunOverhead;
     switch (scenario.kind) {
       case Scenario::Kind::kThroughput:
-        return plan.blocks * servers * (kStartOverhead + run * (plan.server_bound ? 3 : 2));
+        return plan.blocks * servers *
+               (kStartOverhead +
+                run * ((plan.turn.count() > 0 ? 1 : 2) + (plan.server_bound ? 1 : 0)));
       case Scenario::Kind::kPaced:
         return servers * (kStartOverhead + run) + static_cast<double>(scenario.shares.size()) *
                                                       plan.blocks * servers *
@@ -241,8 +242,6 @@ class Run {
       chosen.load.connections =
           static_cast<int>(allowed_connections(static_cast<std::size_t>(chosen.load.connections)));
     }
-    if (chosen.kind == Scenario::Kind::kPaced && options_.run.seconds == 0)
-      chosen.load.duration = std::chrono::seconds(kPacedSeconds);
     const bool memory =
         chosen.kind == Scenario::Kind::kIdle || chosen.kind == Scenario::Kind::kSlowReader;
     if (memory && options_.run.blocks == 0) match.plan.blocks = kMemoryBlocks;
@@ -250,6 +249,7 @@ class Run {
       match.plan.blocks = std::max(static_cast<int>(kLeastForInterval), blocks / 2);
     match.plan.server_bound =
         chosen.server_bound && options_.server_bound && !options_.quick && !placement_.overlaps();
+    if (!options_.apart) match.plan.turn = turn_for(chosen.load);
     match.entrants = entrants_for(options_.run, chosen, remarks_);
     if (match.entrants.empty()) return;
     matches_.push_back(std::move(match));

@@ -33,6 +33,8 @@ struct BenchOptions {
   bool rounds_table = false;
   double rate = 0;  ///< of paced scenarios, requests/s; 0: shares of the slowest server's maximum
   bool server_bound = true;
+  bool apart =
+      false;  ///< runs one after the other, with wrk's latencies, and not in turns of 50 ms
   bool record = false;
   std::string history;  ///< folder to record in
   std::string benches;  ///< file for the run's benches alone; empty: none

@@ -187,6 +187,10 @@ std::string disturbance_of(const Sample& sample) {
   return "";
 }
 
+std::chrono::milliseconds turn_for(const Load& load) {
+  return load.tool == Tool::kWrk ? kTurn : std::chrono::milliseconds(0);
+}
+
 void warm_up(const Server& server, const Load& load, Clock::duration time) {
   const auto end = Clock::now() + time;
   const std::string request =
@@ -307,15 +311,19 @@ Stage::Block Stage::make_block(const std::vector<Entrant>& entrants, std::size_t
       block.parts[i].samples.clear();
     }
   }
-  if (!plan.server_bound) return block;
-  for (const std::size_t i : there) {
-    if (is_void[i]) continue;
-    Lane& lane = result.lanes[i];
-    progress(lane.name + ", confined");
-    const Confinement confinement(servers[i]->processes(), placement_.server, kConfinedShare);
-    block.parts[i].confined = attempt(lane, *servers[i], lane.load);
+  if (plan.server_bound) {
+    for (const std::size_t i : there) {
+      if (!is_void[i])
+        block.parts[i].confined = run_confined(result.lanes[i], *servers[i], progress);
+    }
   }
   return block;
+}
+
+std::optional<Sample> Stage::run_confined(Lane& lane, Server& server, const Progress& progress) {
+  progress(lane.name + ", confined");
+  const Confinement confinement(server.processes(), placement_.server, kConfinedShare);
+  return attempt(lane, server, lane.load);
 }
 
 namespace {
@@ -405,6 +413,12 @@ Stage::Block Stage::make_turned_block(const std::vector<Entrant>& entrants, std:
         seconds(sample.server_cpu) / sample.load.seconds / count_of(placement_.server);
     sample.load_share = seconds(sample.load.cpu) / sample.load.seconds / count_of(placement_.load);
     block.parts[i].samples.push_back(sample);
+  }
+  if (plan.server_bound) {
+    for (const std::size_t i : there) {
+      if (block.parts[i].samples.empty()) continue;
+      block.parts[i].confined = run_confined(result.lanes[i], *sides[i].server, progress);
+    }
   }
   // Of the others on the cores only the whole block's part is known.
   const double other_server = std::max(0.0, before.server_busy(after) - server_shares);

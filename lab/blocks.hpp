@@ -105,6 +105,12 @@ std::string disturbance_of(const Sample& sample);
 /// Told before each run what it is.
 using Progress = std::function<void(const std::string& what)>;
 
+/// How long the turns of BlockPlan::turn are: short against what the host does, long against a scheduler's slice.
+inline constexpr std::chrono::milliseconds kTurn{50};
+
+/// The turn for a load: ab cannot rest.
+std::chrono::milliseconds turn_for(const Load& load);
+
 /// Requests on one connection for this long, so that neither side's first steps are in a figure.
 inline constexpr std::chrono::milliseconds kWarmUp{200};
 
@@ -159,6 +165,7 @@ class Stage {
   std::optional<Sample> attempt(Lane& lane, Server& server, const Load& load);
   Block make_block(const std::vector<Entrant>& entrants, std::size_t number, const BlockPlan& plan,
                    ContestResult& result, const Progress& progress);
+  std::optional<Sample> run_confined(Lane& lane, Server& server, const Progress& progress);
   Block make_turned_block(const std::vector<Entrant>& entrants, std::size_t number,
                           const BlockPlan& plan, ContestResult& result, const Progress& progress);
   static void add(Block block, ContestResult& result);

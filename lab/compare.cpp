@@ -15,7 +15,6 @@ namespace leantea::lab {
 namespace {
 
 constexpr double kSeconds = 1;
-constexpr std::chrono::milliseconds kTurn{50};
 constexpr double kBlockOverhead = 0.3;  // of a server, for the forecast
 
 /// Every lane but the reference has a verdict.
@@ -26,11 +25,6 @@ bool conclusive(const ContestResult& contest, std::string_view reference) {
     const auto ratio = ratio_of(contest, lane, reference, metric, kLookConfidence);
     return ratio && judge(*ratio, less_is_better(metric)) != Verdict::kInconclusive;
   });
-}
-
-/// ab cannot rest.
-std::chrono::milliseconds turn_for(const Load& load) {
-  return load.tool == Tool::kWrk ? kTurn : std::chrono::milliseconds(0);
 }
 
 /// Blocks until every verdict is clear, or there were enough looks.

@@ -24,7 +24,6 @@ constexpr std::uint64_t kClientDescriptors = 65536;
 // Beyond the planned length, before a client counts as stuck.
 constexpr std::chrono::seconds kPatience{10};
 constexpr std::chrono::hours kLongest{1};
-constexpr std::chrono::milliseconds kAwake{2};
 
 std::string write_file(const std::string& path, std::string_view text) {
   std::ofstream(path) << text;
@@ -310,9 +309,6 @@ void RestingLoad::take_turn(std::chrono::milliseconds time) {
 LoadResult RestingLoad::finish() {
   if (!client_) throw Failure("wrk had no turn");
   client_->resume();
-  // It has to run before the signal comes: a signal for a stopped process may wake a thread that is not the one that
-  // waits for the end of the run.
-  pause_for(kAwake);
   client_->interrupt();
   LoadResult result = result_of(*client_, load_, Clock::now() + kPatience, {});
   result.seconds = active_.count();

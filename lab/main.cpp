@@ -37,8 +37,9 @@ using Action = std::function<int()>;
 
 void add_targets(CLI::App& command, Targets& targets) {
   command
-      .add_option("--servers", targets.servers,
-                  "of ours, floor, floor-uring and the peers (leantea-lab peers lists them)")
+      .add_option(
+          "--servers", targets.servers,
+          "of ours, floor, floor-uring and the peers (leantea-lab peers lists them), or none")
       ->delimiter(',')
       ->capture_default_str();
   command
@@ -73,7 +74,9 @@ void add_run(CLI::App& command, RunOptions& run) {
                   "names (leantea-lab scenarios lists them), quick, standard, all, or files")
       ->delimiter(',');
   command.add_option("--blocks", run.blocks, "blocks of each scenario")->check(CLI::Range(1, 1000));
-  command.add_option("--duration", run.seconds, "seconds of one run (default 0.5)")
+  command
+      .add_option("--duration", run.seconds,
+                  "seconds that a server is asked in a block (default 1)")
       ->check(CLI::Range(0.05, 3600.0));
   command.add_option("--connections", run.connections, "instead of the scenarios' own")
       ->check(CLI::Range(1, 60000));
@@ -99,6 +102,8 @@ void add_bench(CLI::App& app, BenchOptions& options, Action& action) {
       ->check(CLI::Range(1.0, 1e7));
   command->add_flag("--server-bound,!--without-server-bound", options.server_bound,
                     "runs with a confined server, too (default: yes, where the scenario says so)");
+  command->add_flag("--apart", options.apart,
+                    "runs one after the other and not in turns: less exact, but with latencies");
   command->add_flag("--rounds-table", options.rounds_table,
                     "the table of all backends of ours; without --scenarios nothing else");
   command->add_flag("--record", options.record, "append the run to the history");

@@ -296,7 +296,10 @@ void Process::signal(int number) const noexcept {
   if (!exit_ && !ended(std::chrono::milliseconds(0))) ::kill(pid_, number);
 }
 
-void Process::interrupt() const noexcept { signal(SIGINT); }
+void Process::interrupt() const noexcept {
+  // To its first thread, which waits for the end, and not to whichever thread the kernel chooses.
+  if (!exit_ && !ended(std::chrono::milliseconds(0))) ::syscall(SYS_tgkill, pid_, pid_, SIGINT);
+}
 void Process::pause() const noexcept { signal(SIGSTOP); }
 void Process::resume() const noexcept { signal(SIGCONT); }
 

@@ -88,7 +88,7 @@ class Process {
   /// Ends the whole group, at latest after `grace` by SIGKILL, and waits for that. Not interrupted by signals.
   void stop(std::chrono::milliseconds grace = std::chrono::seconds(3)) noexcept;
 
-  /// Sends SIGINT to the started program alone, as Ctrl-C would; nothing when it has ended.
+  /// Sends SIGINT to the first thread of the started program alone; nothing when it has ended.
   void interrupt() const noexcept;
 
   /// Stops the started program where it is, and lets it go on. Should the lab end meanwhile, the kernel wakes the program

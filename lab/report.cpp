@@ -411,7 +411,8 @@ std::string heading(const BenchReport& report) {
                       cores(report.placement.server), cores(report.placement.load),
                       describe(report.cpu_source));
   text += fmt::format(
-      "medians over blocks (A B B A, servers started anew in each), in brackets the {} interval; "
+      "medians over blocks (turns A B B A, servers started anew in each), in brackets the {} "
+      "interval; "
       "equivalent: within ±{}\n",
       percent(report.confidence), percent(kMargin));
   if (report.placement.overlaps()) {
@@ -438,7 +439,8 @@ std::string rounds_table_of(const ContestResult& contest) {
 
 std::string markdown_of(const BenchReport& report) {
   std::string text = fmt::format(
-      "Measured on {} on {} with `{}` (runs of {:g} s in blocks A B B A with servers started anew; "
+      "Measured on {} on {} with `{}` (blocks of {:g} s for each server in turns A B B A, servers "
+      "started anew; "
       "median and {} interval over the blocks, ratios taken within a block; equivalent: within "
       "±{}).\n",
       report.machine.date.substr(0, 10), in_one_line(report.machine), report.command,

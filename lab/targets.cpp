@@ -69,6 +69,7 @@ class Selection {
   /// The servers that are asked for by name, each once.
   std::vector<std::string> names() const {
     std::vector<std::string> names = targets_.servers;
+    std::erase(names, "none");
     const auto want = [&](const std::string& name) {
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     };
