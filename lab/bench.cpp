@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 #include <set>
 
@@ -182,6 +183,11 @@ class Run {
     }
     if (matches_.empty() && !rounds_)
       throw Failure("no server takes part in any of these scenarios", kExitUsage);
+    if (!options_.benches.empty()) {
+      const auto folder = std::filesystem::absolute(options_.benches).parent_path();
+      if (!std::filesystem::is_directory(folder))
+        throw Failure(fmt::format("--benches: there is no folder {}", folder.string()), kExitUsage);
+    }
     limit_time();
   }
 

@@ -345,16 +345,16 @@ void size_for_ab(Stage& stage, const Entrant& entrant, Load& load) {
 
 }  // namespace
 
-Stage::Block Stage::make_turned_block(const std::vector<Entrant>& entrants, std::size_t number,
-                                      const BlockPlan& plan, ContestResult& result,
-                                      const Progress& progress) {
-  struct Side {
-    std::unique_ptr<Server> server;
-    std::unique_ptr<RestingLoad> load;
-    std::optional<CpuTime> before;
-    std::string fault;
-  };
-  Block block{.parts = std::vector<BlockRuns>(entrants.size()), .order = {}, .disturbance = {}};
+/// A server of a block in turns, with the load that it gets.
+struct Stage::Side {
+  std::unique_ptr<Server> server;
+  std::unique_ptr<RestingLoad> load;
+  std::optional<CpuTime> before;
+  std::string fault;
+};
+
+std::vector<Stage::Side> Stage::start_sides(const std::vector<Entrant>& entrants,
+                                            const BlockPlan& plan, const ContestResult& result) {
   std::vector<Side> sides(entrants.size());
   for (std::size_t i = 0; i < entrants.size(); ++i) {
     const Load& load = result.lanes[i].load;
@@ -362,73 +362,97 @@ Stage::Block Stage::make_turned_block(const std::vector<Entrant>& entrants, std:
     warm_up(*sides[i].server, load, plan.warm_up);
     sides[i].before = sides[i].server->cpu();
     sides[i].load = std::make_unique<RestingLoad>(load, sides[i].server->port(), placement_.load,
-                                                  directory_.path() + fmt::format("/load-{}", i));
+                                                  fmt::format("{}/load-{}", directory(), i));
   }
-  const std::vector<std::size_t> there = order_of(entrants.size(), number);
-  std::vector<std::size_t> order = there;
-  order.insert(order.end(), there.rbegin(), there.rend());
-  for (const std::size_t i : order) block.order.push_back(result.lanes[i].name);
-  progress("all in turns");
+  return sides;
+}
 
-  const Cores before(placement_);
-  const auto start_time = Clock::now();
-  const auto times = std::max<std::int64_t>(result.lanes.front().load.duration / plan.turn / 2, 1);
+void Stage::take_turns(std::vector<Side>& sides, const std::vector<std::size_t>& order,
+                       std::int64_t times, std::chrono::milliseconds turn) {
   for (std::int64_t k = 0; k < times; ++k) {
     for (const std::size_t i : order) {
       Side& side = sides[i];
       if (!side.fault.empty()) continue;
       try {
-        side.load->take_turn(plan.turn);
+        side.load->take_turn(turn);
       } catch (const Failure& failure) {
         side.fault = failure.what();
       }
     }
   }
-  const double wall = seconds(Clock::now() - start_time);
-  const Cores after(placement_);
+}
 
-  double server_shares = 0;
-  double load_shares = 0;
-  for (std::size_t i = 0; i < sides.size(); ++i) {
-    Side& side = sides[i];
-    side.server->must_run();
-    Sample sample;
-    try {
-      if (side.fault.empty()) sample.load = side.load->finish();
-      if (side.fault.empty() && !sample.load.sound()) side.fault = fault_of(sample.load);
-    } catch (const Failure& failure) {
-      side.fault = failure.what();
-    }
-    if (!side.fault.empty()) {
-      result.lanes[i].voids.push_back(side.fault);
-      continue;
-    }
-    if (const auto cpu = side.server->cpu(); cpu && side.before) {
-      cpu_source_ = cpu->source;
-      sample.server_cpu = cpu->spent - side.before->spent;
-    }
-    server_shares += seconds(sample.server_cpu) / wall / count_of(placement_.server);
-    load_shares += seconds(sample.load.cpu) / wall / count_of(placement_.load);
-    sample.server_share =
-        seconds(sample.server_cpu) / sample.load.seconds / count_of(placement_.server);
-    sample.load_share = seconds(sample.load.cpu) / sample.load.seconds / count_of(placement_.load);
-    block.parts[i].samples.push_back(sample);
+/// Ends a side's load: its figures, or nothing where they are void.
+std::optional<Sample> Stage::finish(Side& side, Lane& lane) {
+  side.server->must_run();
+  Sample sample;
+  try {
+    if (side.fault.empty()) sample.load = side.load->finish();
+    if (side.fault.empty() && !sample.load.sound()) side.fault = fault_of(sample.load);
+  } catch (const Failure& failure) {
+    side.fault = failure.what();
   }
+  if (!side.fault.empty()) {
+    lane.voids.push_back(side.fault);
+    return std::nullopt;
+  }
+  if (const auto cpu = side.server->cpu(); cpu && side.before) {
+    cpu_source_ = cpu->source;
+    sample.server_cpu = cpu->spent - side.before->spent;
+  }
+  const double active = sample.load.seconds;
+  sample.server_share = seconds(sample.server_cpu) / active / count_of(placement_.server);
+  sample.load_share = seconds(sample.load.cpu) / active / count_of(placement_.load);
+  return sample;
+}
+
+/// Puts what others did on the cores into the samples: only the whole block's part of it is known.
+void Stage::note_others(Block& block, double server_busy, double load_busy, double stolen,
+                        double wall) const {
+  for (const BlockRuns& part : block.parts) {
+    for (const Sample& sample : part.samples) {
+      server_busy -= seconds(sample.server_cpu) / wall / count_of(placement_.server);
+      load_busy -= seconds(sample.load.cpu) / wall / count_of(placement_.load);
+    }
+  }
+  const bool known = !placement_.overlaps();
+  for (BlockRuns& part : block.parts) {
+    for (Sample& sample : part.samples) {
+      sample.server_cores_busy = sample.server_share + (known ? std::max(0.0, server_busy) : 0);
+      sample.load_core_busy = sample.load_share + (known ? std::max(0.0, load_busy) : 0);
+      sample.stolen = stolen;
+      if (block.disturbance.empty()) block.disturbance = disturbance_of(sample);
+    }
+  }
+}
+
+Stage::Block Stage::make_turned_block(const std::vector<Entrant>& entrants, std::size_t number,
+                                      const BlockPlan& plan, ContestResult& result,
+                                      const Progress& progress) {
+  const std::vector<std::size_t> there = order_of(entrants.size(), number);
+  std::vector<std::size_t> order = there;
+  order.insert(order.end(), there.rbegin(), there.rend());
+  Block block{.parts = std::vector<BlockRuns>(entrants.size()), .order = {}, .disturbance = {}};
+  for (const std::size_t i : order) block.order.push_back(result.lanes[i].name);
+  progress("all in turns");
+
+  std::vector<Side> sides = start_sides(entrants, plan, result);
+  const Cores before(placement_);
+  const auto start = Clock::now();
+  const auto times = std::max<std::int64_t>(result.lanes.front().load.duration / plan.turn / 2, 1);
+  take_turns(sides, order, times, plan.turn);
+  const double wall = seconds(Clock::now() - start);
+  const Cores after(placement_);
+  for (const std::size_t i : there) {
+    if (const auto sample = finish(sides[i], result.lanes[i]))
+      block.parts[i].samples.push_back(*sample);
+  }
+  note_others(block, before.server_busy(after), before.load_busy(after), before.stolen(after),
+              wall);
   if (plan.server_bound) {
     for (const std::size_t i : there) {
       if (block.parts[i].samples.empty()) continue;
       block.parts[i].confined = run_confined(result.lanes[i], *sides[i].server, progress);
-    }
-  }
-  // Of the others on the cores only the whole block's part is known.
-  const double other_server = std::max(0.0, before.server_busy(after) - server_shares);
-  const double other_load = std::max(0.0, before.load_busy(after) - load_shares);
-  for (BlockRuns& part : block.parts) {
-    for (Sample& sample : part.samples) {
-      sample.server_cores_busy = sample.server_share + (placement_.overlaps() ? 0 : other_server);
-      sample.load_core_busy = sample.load_share + (placement_.overlaps() ? 0 : other_load);
-      sample.stolen = before.stolen(after);
-      if (block.disturbance.empty()) block.disturbance = disturbance_of(sample);
     }
   }
   return block;

@@ -116,10 +116,11 @@ inline constexpr std::chrono::milliseconds kWarmUp{200};
 
 struct BlockPlan {
   int blocks = 10;
-  /// 0: a block has two runs of each server, one after the other. Else all servers of a block run side by side, each with
-  /// a load of its own, and these loads have turns of this length, A B B A A B B A …, until each was active for
-  /// load.duration. What the machine does for longer than some turns then falls on all alike, so small differences show;
-  /// in exchange there are no latencies. For loads of wrk only.
+  /// 0: a block has two runs of each server, one after the other. Else all servers of a block run
+  /// side by side, each with a load of its own, and these loads have turns of this length, A B B A A
+  /// B B A …, until each was active for load.duration. What the machine does for longer than some
+  /// turns then falls on all alike, so small differences show; in exchange there are no latencies.
+  /// For loads of wrk only.
   std::chrono::milliseconds turn{0};
   bool server_bound = false;  ///< a confined run of each server in each block, too
   Clock::time_point deadline = Clock::time_point::max();  ///< a block has to end before it
@@ -161,11 +162,19 @@ class Stage {
 
  private:
   struct Block;
+  struct Side;
 
   std::optional<Sample> attempt(Lane& lane, Server& server, const Load& load);
   Block make_block(const std::vector<Entrant>& entrants, std::size_t number, const BlockPlan& plan,
                    ContestResult& result, const Progress& progress);
   std::optional<Sample> run_confined(Lane& lane, Server& server, const Progress& progress);
+  std::vector<Side> start_sides(const std::vector<Entrant>& entrants, const BlockPlan& plan,
+                                const ContestResult& result);
+  static void take_turns(std::vector<Side>& sides, const std::vector<std::size_t>& order,
+                         std::int64_t times, std::chrono::milliseconds turn);
+  std::optional<Sample> finish(Side& side, Lane& lane);
+  void note_others(Block& block, double server_busy, double load_busy, double stolen,
+                   double wall) const;
   Block make_turned_block(const std::vector<Entrant>& entrants, std::size_t number,
                           const BlockPlan& plan, ContestResult& result, const Progress& progress);
   static void add(Block block, ContestResult& result);

@@ -84,8 +84,9 @@ LoadResult parse_ab(std::string_view output, std::string_view percentiles);
 LoadResult run_load(const Load& load, std::uint16_t port, const std::vector<int>& cpus,
                     const std::string& directory);
 
-/// A load of wrk that can rest: several of them share a core in turns, so that what the machine does in a second falls on
-/// all their servers alike. Its latencies say nothing, as requests wait while it rests. Main thread only.
+/// A load of wrk that can rest: several of them share a core in turns, so that what the machine does
+/// in a second falls on all their servers alike. Its latencies say nothing, as requests wait while it
+/// rests. Main thread only.
 class RestingLoad {
  public:
   /// REQUIRES: load.tool is wrk, and `directory` is used by no other load at this time.

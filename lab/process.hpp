@@ -91,8 +91,8 @@ class Process {
   /// Sends SIGINT to the first thread of the started program alone; nothing when it has ended.
   void interrupt() const noexcept;
 
-  /// Stops the started program where it is, and lets it go on. Should the lab end meanwhile, the kernel wakes the program
-  /// and hangs it up, as its process group then has no parent any more.
+  /// Stops the started program where it is, and lets it go on. Should the lab end meanwhile, the
+  /// kernel wakes the program and hangs it up, as its process group then has no parent any more.
   void pause() const noexcept;
   void resume() const noexcept;
 
