@@ -38,8 +38,8 @@ TEST(Scenarios, ThoseOfTheLabAreReadAndHaveDifferentNames) {
     EXPECT_NE(list_scenarios().find(scenario.name), std::string::npos);
   }
   for (const char* name :
-       {"health", "json", "echo-5", "echo-1k", "echo-64k", "browser-headers", "pipelined-16",
-        "new-connection", "reconnect-10", "mix", "connections-1", "connections-64",
+       {"health", "json", "echo-5", "echo-1k", "echo-64k", "echo-1m", "browser-headers",
+        "pipelined-16", "new-connection", "reconnect-10", "mix", "connections-1", "connections-64",
         "connections-512", "connections-2000", "idle-15k", "paced", "slow-reader"})
     EXPECT_TRUE(names.contains(name)) << name;
 }
