@@ -24,6 +24,18 @@ TEST_P(KeepAlive, EndsWhenTheClientAsksForIt) {
   EXPECT_EQ(client.end(), "closed");
 }
 
+TEST_P(KeepAlive, EndsAtTheLastRequestOfAConnection) {
+  options.limits.requests_per_connection = 1;
+  serve();
+  for (int i = 0; i < 3; ++i) {
+    Client client = connect();
+    EXPECT_EQ(client.ask(get("/health")), "200 OK");
+    EXPECT_TRUE(client.has("Connection: close"));
+    EXPECT_EQ(client.end(), "closed");
+  }
+  EXPECT_TRUE(eventually_no_connections());
+}
+
 TEST_P(KeepAlive, EndsWhenTheClientDoes) {
   serve();
   Client client = connect();
@@ -80,6 +92,17 @@ TEST_P(Pipelining, EndsBehindTheRequestThatCloses) {
   EXPECT_EQ(client.answers(2), "200 OK, 200 OK");
   EXPECT_EQ(client.end(), "closed");
   EXPECT_EQ(stage.requests, 2);
+}
+
+TEST_P(Pipelining, EndsBehindTheLastRequestOfAConnection) {
+  options.limits.requests_per_connection = 1;
+  serve();
+  Client client = connect();
+  client.send(get("/count") + get("/count") + get("/count"));
+  EXPECT_EQ(client.answer(), "200 OK");
+  EXPECT_TRUE(client.has("Connection: close"));
+  EXPECT_EQ(client.end(), "closed");
+  EXPECT_EQ(stage.requests, 1);
 }
 
 }  // namespace
