@@ -192,7 +192,7 @@ std::chrono::milliseconds turn_for(const Load& load) {
 }
 
 void warm_up(const Server& server, const Load& load, Clock::duration time) {
-  const auto end = Clock::now() + time;
+  const auto end = Clock::now() + time + server.plan().warm_up;
   const std::string request =
       bytes_of(load.first(), server.port(), load.requests_per_connection == 1);
   while (Clock::now() < end) {

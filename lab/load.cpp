@@ -24,6 +24,7 @@ constexpr std::uint64_t kClientDescriptors = 65536;
 // Beyond the planned length, before a client counts as stuck.
 constexpr std::chrono::seconds kPatience{10};
 constexpr std::chrono::hours kLongest{1};
+constexpr std::chrono::milliseconds kAgain{500};
 
 std::string write_file(const std::string& path, std::string_view text) {
   std::ofstream(path) << text;
@@ -308,9 +309,15 @@ void RestingLoad::take_turn(std::chrono::milliseconds time) {
 
 LoadResult RestingLoad::finish() {
   if (!client_) throw Failure("wrk had no turn");
+  const auto start = Clock::now();
   client_->resume();
-  client_->interrupt();
-  LoadResult result = result_of(*client_, load_, Clock::now() + kPatience, {});
+  // wrk looks only now and then whether it has to end, and works on until then. A signal that comes before it waits for
+  // the end is forgotten, so it is sent again.
+  do {
+    client_->interrupt();
+  } while (!client_->wait_until(Clock::now() + kAgain) && Clock::now() < start + kPatience);
+  active_ += Clock::now() - start;
+  LoadResult result = result_of(*client_, load_, Clock::now(), {});
   result.seconds = active_.count();
   result.requests_per_second = static_cast<double>(result.requests) / result.seconds;
   result.p50 = 0;

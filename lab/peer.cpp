@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -15,6 +16,8 @@
 
 namespace leantea::lab {
 namespace {
+
+constexpr double kMostWarmUp = 60;
 
 /// What [cannot] may name.
 constexpr std::string_view kMeasured[] = {
@@ -135,7 +138,7 @@ std::string filled(std::string_view text, const Placeholders& values) {
 Peer read_peer(std::string_view text, std::string_view name) {
   const TomlTable table = TomlTable::parse(text, fmt::format("lab/peers/{}.toml", name));
   table.allow_only({"title", "debian", "npm", "target", "program", "version", "command", "files",
-                    "texts", "most_connections", "cannot"});
+                    "texts", "most_connections", "warm_up", "cannot"});
   Peer peer{.name = std::string(name),
             .title = table.text("title"),
             .debian = table.texts("debian"),
@@ -145,6 +148,7 @@ Peer read_peer(std::string_view text, std::string_view name) {
             .version = words_at(table, "version"),
             .recipe = {.words = words_at(table, "command"), .files = files_of(table)},
             .most_connections = 0,
+            .warm_up = {},
             .cannot = cannot_of(table)};
   for (const std::string_view key : {"program", "version", "command"}) {
     if (table.texts(key).empty()) table.reject(key, fmt::format("{} is missing", key));
@@ -152,6 +156,10 @@ Peer read_peer(std::string_view text, std::string_view name) {
   const std::int64_t most = table.integer_or("most_connections", 0);
   if (most < 0) table.reject("most_connections", "most_connections must not be negative");
   peer.most_connections = static_cast<std::uint64_t>(most);
+  const double warm_up = table.number_or("warm_up", 0);
+  if (warm_up < 0 || warm_up > kMostWarmUp)
+    table.reject("warm_up", fmt::format("warm_up must be from 0 to {} seconds", kMostWarmUp));
+  peer.warm_up = std::chrono::milliseconds(std::llround(warm_up * 1000));
   return peer;
 }
 

@@ -3,6 +3,7 @@
 // lab/peers/nginx.toml explains every key. Main thread only.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -46,6 +47,8 @@ struct Peer {
   std::vector<std::string> version;   ///< the command that prints its version
   Recipe recipe;
   std::uint64_t most_connections = 0;  ///< that it can be measured with; 0: any number
+  std::chrono::milliseconds warm_up{
+      0};  ///< beyond the usual, for programs that compile themselves while they run
   Cannot cannot;
 };
 

@@ -38,17 +38,19 @@ std::string error_behind(std::string_view lines) {
 }
 
 TEST(ReadPeer, TakesADescription) {
-  const Peer peer = read_peer(std::string(kLeast) +
-                                  "debian = ['x-bin']\nfiles = ['nginx.conf']\n"
-                                  "most_connections = 9\n[texts]\n'www/a' = '{health}'\n"
-                                  "[cannot]\n'/echo' = 'it is mute'\n",
-                              "x");
+  const Peer peer =
+      read_peer(std::string(kLeast) +
+                    "debian = ['x-bin']\nfiles = ['nginx.conf']\n"
+                    "most_connections = 9\nwarm_up = 0.5\n[texts]\n'www/a' = '{health}'\n"
+                    "[cannot]\n'/echo' = 'it is mute'\n",
+                "x");
   EXPECT_EQ(peer.name, "x");
   EXPECT_EQ(peer.debian, std::vector<std::string>{"x-bin"});
   EXPECT_EQ(peer.recipe.words.back(), "{port}") << "filled in when it is started";
   EXPECT_EQ(peer.recipe.files.at("www/a"), "{health}");
   EXPECT_TRUE(peer.recipe.files.contains("nginx.conf"));
   EXPECT_EQ(peer.most_connections, 9U);
+  EXPECT_EQ(peer.warm_up, std::chrono::milliseconds(500));
   EXPECT_EQ(peer.cannot.at("/echo"), "it is mute");
 }
 
@@ -67,6 +69,8 @@ TEST(ReadPeer, MistakesHaveTheirLine) {
             "lab/peers/x.toml, line 7: /ehco is nothing that is measured. T");
   EXPECT_EQ(error_behind("[cannot]\n'/echo' = true\n"),
             "lab/peers/x.toml, line 6: /echo must be a text");
+  EXPECT_EQ(error_behind("warm_up = 61\n"),
+            "lab/peers/x.toml, line 5: warm_up must be from 0 to 60 seconds");
   EXPECT_EQ(error_behind("most_connections = -1\n"),
             "lab/peers/x.toml, line 5: most_connections must not be negative");
   EXPECT_EQ(error_of("title = 'X'\nprogram = ['{nmp}/x']\n").substr(0, 40),

@@ -35,13 +35,14 @@ struct ServerPlan {
   bool keep_alive = true;     ///< of ours; false: `--no-keep-alive`
   int workers = 1;            ///< event loops of ours, worker processes or threads of a peer
   FloorMode floor_mode = FloorMode::kPlain;
-  std::size_t content_bytes = 2;     ///< of the floor's answer
-  std::vector<int> cpus;             ///< cores to run on; empty: all
-  std::uint64_t connections = 4096;  ///< that it has to be able to hold
-  std::vector<std::string> under;    ///< a tracer and its arguments, put before the program
-  Recipe recipe;                     ///< of a peer or a command
-  Cannot cannot;                     ///< what it is not asked for
-  std::uint16_t port = 0;            ///< of a server that runs already
+  std::size_t content_bytes = 2;         ///< of the floor's answer
+  std::vector<int> cpus;                 ///< cores to run on; empty: all
+  std::uint64_t connections = 4096;      ///< that it has to be able to hold
+  std::vector<std::string> under;        ///< a tracer and its arguments, put before the program
+  Recipe recipe;                         ///< of a peer or a command
+  std::chrono::milliseconds warm_up{0};  ///< beyond the usual
+  Cannot cannot;                         ///< what it is not asked for
+  std::uint16_t port = 0;                ///< of a server that runs already
   std::chrono::milliseconds patience = std::chrono::seconds(10);  ///< with its start
 };
 

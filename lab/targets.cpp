@@ -214,6 +214,7 @@ ServerPlan peer_plan(const Targets& targets, std::string_view name) {
           .workers = targets.workers,
           .cpus = {},
           .recipe = recipe_of(peer),
+          .warm_up = peer.warm_up,
           .cannot = peer.cannot};
 }
 
