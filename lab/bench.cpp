@@ -183,11 +183,10 @@ class Run {
     }
     if (matches_.empty() && !rounds_)
       throw Failure("no server takes part in any of these scenarios", kExitUsage);
-    if (!options_.benches.empty()) {
-      const auto folder = std::filesystem::absolute(options_.benches).parent_path();
-      if (!std::filesystem::is_directory(folder))
-        throw Failure(fmt::format("--benches: there is no folder {}", folder.string()), kExitUsage);
-    }
+    require_place_for("--benches", options_.benches);
+    if (options_.record)
+      (void)read_history(options_.history);  // what is no history cannot get a run
+    require_place_for("--json", run.json);
     limit_time();
   }
 
@@ -372,7 +371,10 @@ std::vector<Scenario> scenarios_of(const RunOptions& options, const std::string&
 }
 
 Placement placement_for(const RunOptions& options) {
-  Placement placement = place(usable_cpus(), options.targets.workers);
+  const std::vector<int> usable = usable_cpus();
+  require_cpus("--server-cpus", options.server_cpus, usable);
+  require_cpus("--load-cpus", options.load_cpus, usable);
+  Placement placement = place(usable, options.targets.workers);
   if (!options.server_cpus.empty()) placement.server = options.server_cpus;
   if (!options.load_cpus.empty()) placement.load = options.load_cpus;
   return placement;

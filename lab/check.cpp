@@ -282,7 +282,9 @@ int check(const CheckOptions& options) {
 int check_builds(const std::string& base, const std::string& candidate,
                  const CompareBuilds& compare) {
   for (const auto& [flag, program] : {std::pair{"--base", base}, {"--candidate", candidate}}) {
-    if (program.empty() || find_program(program).empty()) {
+    if (program.empty())
+      throw Failure(fmt::format("two builds are compared: {} PATH is missing", flag), kExitUsage);
+    if (find_program(program).empty()) {
       throw Failure(
           fmt::format("{} {}: there is no such program: name a bench server, or build one "
                       "(./dev bench check --base-commit REV builds both)",

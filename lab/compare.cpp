@@ -95,6 +95,7 @@ std::vector<Entrant> builds(const std::string& base, const std::string& candidat
 int compare(const CompareOptions& options) {
   const auto start = Clock::now();
   const RunOptions& run = options.run;
+  require_place_for("--json", run.json);
   const Placement placement = placement_for(run);
   std::vector<std::string> remarks;
   std::vector<std::pair<Scenario, std::vector<Entrant>>> matches;
@@ -123,17 +124,19 @@ int compare(const CompareOptions& options) {
   const std::string reference =
       options.reference.empty() ? matches.front().second.back().server.name : options.reference;
   report.references = {reference};
-  ProgressLine line{std::chrono::duration<double>(expected)};
-  if (talks) fmt::print("{}", heading(report));
-  for (const std::string& remark : remarks) {
-    if (talks) fmt::print("note: {}\n", remark);
-  }
   for (const auto& [scenario, entrants] : matches) {
     if (std::ranges::find(entrants, reference, [](const Entrant& e) { return e.server.name; }) ==
         entrants.end()) {
       throw Failure(fmt::format("the reference {} takes no part in {}", reference, scenario.name),
                     kExitUsage);
     }
+  }
+  ProgressLine line{std::chrono::duration<double>(expected)};
+  if (talks) fmt::print("{}", heading(report));
+  for (const std::string& remark : remarks) {
+    if (talks) fmt::print("note: {}\n", remark);
+  }
+  for (const auto& [scenario, entrants] : matches) {
     report.contests.push_back(
         run_until_clear(stage, scenario, entrants, reference, run.blocks,
                         [&line](const std::string& what) { line.show(what); }));
@@ -190,6 +193,10 @@ int self_check(const SelfCheckOptions& options) {
   std::string slowed = options.slowed;
   if (slowed.empty() && !find_program(program_directory() + "/bench_server_slowed").empty())
     slowed = program_directory() + "/bench_server_slowed";
+  for (const std::string& program : {ours, slowed}) {
+    if (!program.empty() && find_program(program).empty())
+      throw Failure(fmt::format("{} is no program: build it (./dev build)", program), kExitUsage);
+  }
   struct Check {
     std::string title;
     std::string candidate;

@@ -380,6 +380,13 @@ std::vector<std::pair<std::string, std::string>> surroundings_of(const RecordedR
 
 void replace_file(const std::string& path, std::string_view text) {
   const fs::path target(path);
+  std::error_code unknown;
+  if (fs::exists(target, unknown) && !fs::is_regular_file(target, unknown)) {
+    throw Failure(
+        fmt::format("{} is no file that could be replaced (a folder, a device, …): name another",
+                    path),
+        kExitUsage);
+  }
   const std::string folder = target.has_parent_path() ? target.parent_path().string() : ".";
   const std::string beside = in_folder(folder, "." + target.filename().string() + ".new");
   Descriptor fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));

@@ -386,5 +386,13 @@ TEST_F(History, SeriesHaveAPointForEachRun) {
   EXPECT_FALSE(all[3].bigger_is_better) << "CPU per request";
 }
 
+TEST(ReplaceFile, PutsNothingInThePlaceOfAFolderOrADevice) {
+  const TemporaryDirectory directory;
+  EXPECT_THROW(replace_file(directory.path(), "text"), Failure);
+  EXPECT_TRUE(std::filesystem::is_directory(directory.path()));
+  EXPECT_THROW(replace_file("/dev/null", "text"), Failure);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
 }  // namespace
 }  // namespace leantea::lab

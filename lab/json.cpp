@@ -1,6 +1,9 @@
 #include "json.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -228,14 +231,27 @@ void Json::end_array() { writer_->writer.EndArray(); }
 
 std::string Json::text() const { return {writer_->buffer.GetString(), writer_->buffer.GetSize()}; }
 
+void require_place_for(std::string_view flag, const std::string& file) {
+  if (file.empty() || file == "-") return;
+  const auto path = std::filesystem::absolute(file);
+  std::error_code error;
+  if (!std::filesystem::is_directory(path.parent_path(), error)) {
+    throw Failure(fmt::format("{}: there is no folder {}", flag, path.parent_path().string()),
+                  kExitUsage);
+  }
+  if (std::filesystem::is_directory(path, error))
+    throw Failure(fmt::format("{}: {} is a folder: name a file in it", flag, file), kExitUsage);
+}
+
 void write_text(const std::string& path, std::string_view text) {
   if (path == "-") {
     fmt::print("{}\n", text);
     return;
   }
+  errno = 0;
   std::ofstream file(path);
   file << text << '\n';
-  if (!file.flush()) throw Failure(fmt::format("cannot write {}", path));
+  if (!file.flush()) throw Failure(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
 }
 
 }  // namespace leantea::lab

@@ -130,6 +130,10 @@ class Json {
   std::unique_ptr<Writer> writer_;
 };
 
+/// Throws Failure, naming `flag`, when `file` (not empty, not `-`) cannot be a file because its folder is missing or it
+/// is a folder itself: said before minutes of measuring, not after them.
+void require_place_for(std::string_view flag, const std::string& file);
+
 /// Writes `text` and a line end to `path` (`-`: to the standard output). Throws Failure when that does not work.
 void write_text(const std::string& path, std::string_view text);
 

@@ -261,7 +261,7 @@ LoadResult result_of(Process& client, const Load& load, Clock::time_point deadli
   const auto exit = client.wait_until(deadline);
   if (!exit) throw Failure(fmt::format("{} did not end in time", name_of(load.tool)));
   if (exit->code != 0) {
-    throw Failure(fmt::format("{} failed: {}", name_of(load.tool),
+    throw Failure(fmt::format("{} failed with code {}: {}", name_of(load.tool), exit->code,
                               trimmed(client.errors() + client.output())));
   }
   LoadResult result = load.tool == Tool::kWrk

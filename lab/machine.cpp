@@ -11,7 +11,9 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "failure.hpp"
 #include "process.hpp"
 #include "text.hpp"
 
@@ -96,6 +98,17 @@ std::vector<int> usable_cpus() {
     if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) cpus.push_back(cpu);
   }
   return cpus;
+}
+
+void require_cpus(std::string_view flag, const std::vector<int>& wanted,
+                  const std::vector<int>& usable) {
+  for (const int cpu : wanted) {
+    if (!holds(usable, cpu)) {
+      throw Failure(fmt::format("{}: there is no core {} to use; there are {}", flag, cpu,
+                                fmt::join(usable, ",")),
+                    kExitUsage);
+    }
+  }
 }
 
 Placement place(const std::vector<int>& usable, int workers) {

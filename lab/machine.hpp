@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace leantea::lab {
@@ -19,6 +20,10 @@ struct Placement {
 
 /// Cores that this process may use, in order.
 std::vector<int> usable_cpus();
+
+/// Throws Failure, naming `flag`, when one of the `wanted` cores is not among the `usable` ones.
+void require_cpus(std::string_view flag, const std::vector<int>& wanted,
+                  const std::vector<int>& usable);
 
 /// Gives the server the last `workers` usable cores and the load generator one of the others, no hyper-thread of a
 /// server's core if there is a choice. Where the cores do not suffice for both, the server keeps its number of cores

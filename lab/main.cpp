@@ -35,6 +35,17 @@ using namespace leantea::lab;
 /// What the chosen command does when the arguments are understood; its result is the exit code.
 using Action = std::function<int()>;
 
+/// CLI::Range lets nan through, as that is neither below the one nor above the other.
+CLI::Validator between(double least, double most) {
+  return {[least, most](std::string& text) -> std::string {
+            double value = 0;
+            const bool inside =
+                CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+            return inside ? "" : fmt::format("{} is not in the range {} to {}", text, least, most);
+          },
+          fmt::format("in [{} - {}]", least, most)};
+}
+
 void add_targets(CLI::App& command, Targets& targets) {
   command
       .add_option(
@@ -68,7 +79,8 @@ void add_workers(CLI::App& command, Targets& targets) {
       ->capture_default_str();
 }
 
-void add_run(CLI::App& command, RunOptions& run) {
+/// What every command that makes blocks takes.
+void add_blocks(CLI::App& command, RunOptions& run) {
   command
       .add_option("--scenarios", run.scenarios,
                   "names (leantea-lab scenarios lists them), quick, standard, all, or files")
@@ -77,18 +89,22 @@ void add_run(CLI::App& command, RunOptions& run) {
   command
       .add_option("--duration", run.seconds,
                   "seconds that a server is asked in a block (default 1)")
-      ->check(CLI::Range(0.05, 3600.0));
+      ->check(between(0.1, 3600));
   command.add_option("--connections", run.connections, "instead of the scenarios' own")
       ->check(CLI::Range(1, 60000));
   command.add_option("--wrk-threads", run.threads, "threads of wrk")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  add_targets(command, run.targets);
-  add_workers(command, run.targets);
   command.add_option("--server-cpus", run.server_cpus, "cores of the servers (default: chosen)")
       ->delimiter(',');
   command.add_option("--load-cpus", run.load_cpus, "cores of the load generator (default: chosen)")
       ->delimiter(',');
+}
+
+void add_run(CLI::App& command, RunOptions& run) {
+  add_blocks(command, run);
+  add_targets(command, run.targets);
+  add_workers(command, run.targets);
   add_json(command, run.json);
   command.add_flag("--markdown", run.markdown, "print Markdown tables, nothing else");
 }
@@ -99,7 +115,7 @@ void add_bench(CLI::App& app, BenchOptions& options, Action& action) {
   command->add_flag("--quick", options.quick, "less than a minute: few scenarios, few blocks");
   add_run(*command, options.run);
   command->add_option("--rate", options.rate, "requests/s of paced scenarios")
-      ->check(CLI::Range(1.0, 1e7));
+      ->check(between(1, 1e7));
   command->add_flag("--server-bound,!--without-server-bound", options.server_bound,
                     "runs with a confined server, too (default: yes, where the scenario says so)");
   command->add_flag("--apart", options.apart,
@@ -125,7 +141,9 @@ void add_compare(CLI::App& app, CompareOptions& options, Action& action) {
 void add_self_check(CLI::App& app, SelfCheckOptions& options, Action& action) {
   CLI::App* command = app.add_subcommand(
       "self-check", "whether equal servers come out equivalent here, and a slowed one slower");
-  add_run(*command, options.run);
+  add_blocks(*command, options.run);
+  command->add_option("--ours", options.run.targets.ours,
+                      "path of the bench server (default: beside this program)");
   command->add_option("--slowed", options.slowed,
                       "a slower build (default: bench_server_slowed beside this program)");
   command->add_option("--tries", options.tries, "how often")->check(CLI::Range(1, 1000));
@@ -161,12 +179,14 @@ void add_instructions(CLI::App& app, InstructionsOptions& options, Action& actio
       "instructions", "user-space instructions per request, counted by callgrind");
   add_targets(*command, options.targets);
   command->add_option("--route", options.routes, "of /health, /json and /echo (default: all)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->check(CLI::IsMember({"/health", "/json", "/echo"}));
   command->add_option("--requests", options.requests, "counted requests")
       ->check(CLI::Range(1, 10'000'000));
   command->add_option("--connections", options.connections, "asked in turns")
       ->check(CLI::Range(1, 1000));
-  command->add_option("--content-bytes", options.content_bytes, "of an echo (default 5)");
+  command->add_option("--content-bytes", options.content_bytes, "of an echo (default 5)")
+      ->check(CLI::Range(0, 1 << 30));
   add_json(*command, options.json);
   command->callback([&options, &action] { action = [&options] { return instructions(options); }; });
 }
@@ -235,7 +255,7 @@ void add_check(CLI::App& app, CheckOptions& options, Action& action) {
   command->add_option("--blocks", options.run.blocks, "for two builds (default: until it is clear)")
       ->check(CLI::Range(1, 1000));
   command->add_option("--duration", options.run.seconds, "seconds of one run of two builds")
-      ->check(CLI::Range(0.05, 3600.0));
+      ->check(between(0.1, 3600));
   add_json(*command, options.json);
   command->callback([&options, &action] { action = [&options] { return check(options); }; });
 }

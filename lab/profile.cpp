@@ -11,6 +11,7 @@
 #include "failure.hpp"
 #include "flame_graph.hpp"
 #include "interrupt.hpp"
+#include "json.hpp"
 #include "machine.hpp"
 #include "process.hpp"
 #include "scenario.hpp"
@@ -91,6 +92,7 @@ std::string hottest(const FoldedStacks& stacks) {
 }  // namespace
 
 int profile(const ProfileOptions& options) {
+  require_place_for("--output", options.output);
   require_program("perf", "linux-perf");
   require_program("wrk", "wrk");
   const std::vector<Scenario> scenarios = find_scenarios({options.scenario});
@@ -110,7 +112,7 @@ int profile(const ProfileOptions& options) {
                            ? fmt::format("flame-{}.svg", plan.name)
                            : options.output;
     std::ranges::replace(file, ' ', '-');
-    std::ofstream(file) << flame_graph(stacks, fmt::format("{}: {}", plan.name, describe(load)));
+    write_text(file, flame_graph(stacks, fmt::format("{}: {}", plan.name, describe(load))));
     fmt::print("{}: {}\n{}flame graph: {}\n", plan.name, describe(load), hottest(stacks), file);
   }
   return 0;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "failure.hpp"
 #include "flame_graph.hpp"
 #include "histogram.hpp"
 #include "instructions.hpp"
@@ -150,6 +151,33 @@ TEST(Placement, GivesServerAndLoadDifferentCoresWhereThereAreTwo) {
   const Placement both = place({0, 1}, 2);
   EXPECT_EQ(both.server, (std::vector<int>{0, 1}));
   EXPECT_EQ(both.load, both.server);
+}
+
+TEST(Placement, TakesOnlyCoresThatCanBeUsed) {
+  EXPECT_NO_THROW(require_cpus("--load-cpus", {}, {0, 1}));
+  EXPECT_NO_THROW(require_cpus("--load-cpus", {1, 0}, {0, 1}));
+  EXPECT_THROW(require_cpus("--load-cpus", {-1}, {0, 1}), Failure);
+  try {
+    require_cpus("--server-cpus", {1, 99}, {0, 1});
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.exit_code(), kExitUsage);
+    EXPECT_STREQ(failure.what(), "--server-cpus: there is no core 99 to use; there are 0,1");
+  }
+}
+
+TEST(WriteText, SaysBeforehandAndAfterwardsWhyItCannot) {
+  EXPECT_NO_THROW(require_place_for("--json", ""));
+  EXPECT_NO_THROW(require_place_for("--json", "-"));
+  EXPECT_NO_THROW(require_place_for("--json", "new.json"));
+  EXPECT_THROW(require_place_for("--json", "no-such-folder/new.json"), Failure);
+  EXPECT_THROW(require_place_for("--json", "."), Failure);
+  try {
+    write_text("/dev/full", "text");
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_STREQ(failure.what(), "cannot write /dev/full: No space left on device");
+  }
 }
 
 TEST(BusyShare, IsThePartOfTheTimeBetween) {

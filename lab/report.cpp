@@ -78,6 +78,11 @@ double median_share(const Lane& lane) {
   return shares.empty() ? 0 : median(shares);
 }
 
+std::string blocks_in_words(const ContestResult& contest) {
+  return fmt::format("{} {}", contest.orders.size(),
+                     contest.orders.size() == 1 ? "block" : "blocks");
+}
+
 /// Remarks about one contest.
 std::vector<std::string> remarks_on(const ContestResult& contest) {
   std::vector<std::string> remarks = contest.remarks;
@@ -178,11 +183,6 @@ std::string title_of(const ContestResult& contest) {
   std::string text = fmt::format("{}: {}", contest.name, contest.title);
   if (contest.rate > 0) text += fmt::format(", {:.0f} requests/s", contest.rate);
   return text;
-}
-
-std::string blocks_in_words(const ContestResult& contest) {
-  return fmt::format("{} {}", contest.orders.size(),
-                     contest.orders.size() == 1 ? "block" : "blocks");
 }
 
 // ---- JSON ----

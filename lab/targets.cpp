@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -62,10 +63,24 @@ class Selection {
     for (const std::string& command : targets_.commands)
       add(command_plan(users_name(number++), command));
     for (const std::string& url : targets_.urls) add(url_plan(users_name(number++), url));
+    require_different_names();
     return std::move(plans_);
   }
 
  private:
+  /// Ratios and verdicts go by name.
+  void require_different_names() const {
+    std::set<std::string> seen;
+    for (const ServerPlan& plan : plans_) {
+      if (!seen.insert(plan.name).second) {
+        throw Failure(
+            fmt::format("two servers are called {}: name each once, and yours with --name",
+                        plan.name),
+            kExitUsage);
+      }
+    }
+  }
+
   /// The servers that are asked for by name, each once.
   std::vector<std::string> names() const {
     std::vector<std::string> names = targets_.servers;

@@ -68,6 +68,16 @@ TEST(Plans, HaveTheUsersServers) {
             "--name has no --command or --url to belong to");
 }
 
+TEST(Plans, HaveDifferentNames) {
+  Targets targets;
+  targets.servers = {"floor", "floor"};
+  EXPECT_THROW(plans_of(targets, Load{}), Failure);
+  targets.servers = {"floor"};
+  targets.urls = {"http://127.0.0.1:8080"};
+  targets.names = {"floor"};
+  EXPECT_THROW(plans_of(targets, Load{}), Failure) << "ratios go by name";
+}
+
 TEST(CommandWords, AreCutAsAShellCuts) {
   using Words = std::vector<std::string>;
   EXPECT_EQ(command_words("./server --port {port}"), (Words{"./server", "--port", "{port}"}));
