@@ -154,7 +154,7 @@ TEST_F(BlocksTest, AClientThatFailsMakesTheRunVoid) {
 TEST_F(BlocksTest, NoBlockIsBegunThatWouldNotEndBeforeTheDeadline) {
   script_wrk({"sleep 0.2; " + kGood});
   const ContestResult result =
-      run(1, {.blocks = 50, .deadline = Clock::now() + std::chrono::seconds(3)});
+      run(1, {.blocks = 50, .deadline = Clock::now() + std::chrono::seconds(4)});
   EXPECT_GE(result.orders.size(), 1U);
   EXPECT_LT(result.orders.size(), 50U);
   EXPECT_TRUE(run(1, {.blocks = 5, .deadline = Clock::now()}).orders.empty());
@@ -189,7 +189,8 @@ TEST_F(BlocksTest, LoadsInTurnsAreOneRunOfEachServerWithoutLatencies) {
     EXPECT_FALSE(lane.is_void()) << lane.name;
     const Sample& sample = lane.blocks.at(1).samples.at(0);
     EXPECT_GT(sample.load.requests, 100U);
-    EXPECT_NEAR(sample.load.seconds, 0.2, 0.1) << "the time of its turns, not of the others'";
+    EXPECT_GE(sample.load.seconds, 0.2) << "its turns, and the time until wrk sees that it is over";
+    EXPECT_LT(sample.load.seconds, 5);
     EXPECT_GT(sample.cpu_micros_per_request(), 0);
     EXPECT_FALSE(figure_of(lane, Metric::kP99)) << "a request waits while its load rests";
   }
