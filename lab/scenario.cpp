@@ -162,7 +162,11 @@ std::vector<Scenario> parse_scenarios(std::string_view text, const std::string& 
       table.reject("connections",
                    fmt::format("connections must be from 1 to {}", kMostConnections));
     all.push_back(scenario);
-    all.back().name = counts.size() == 1 ? name : fmt::format("{}-{}", name, count);
+    all.back().name = name;
+    if (counts.size() > 1) {  // titles tell them apart, too
+      all.back().name += fmt::format("-{}", count);
+      all.back().title += fmt::format(", {} connection{}", count, count == 1 ? "" : "s");
+    }
     all.back().load.connections = static_cast<int>(count);
   }
   return all;

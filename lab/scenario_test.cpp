@@ -64,6 +64,7 @@ TEST(Scenarios, SeveralNumbersOfConnectionsMakeSeveralScenarios) {
       "mine");
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[1].name, "mine-64");
+  EXPECT_EQ(all[1].title, "t, 64 connections");
   EXPECT_EQ(all[1].load.connections, 64);
 }
 
