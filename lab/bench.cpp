@@ -81,14 +81,7 @@ void run_match(Stage& stage, const Match& match, double rate, std::vector<Contes
     run_paced_scenario(stage, scenario, match.entrants, match.plan, rate, results, progress);
     return;
   }
-  results.push_back({.name = scenario.name,
-                     .title = scenario.title,
-                     .rate = 0,
-                     .lanes = {},
-                     .orders = {},
-                     .disturbances = {},
-                     .kept_disturbances = {},
-                     .remarks = {}});
+  results.push_back(empty_contest(scenario.name, scenario.title));
   ContestResult& result = results.back();
   const Progress named = [&](const std::string& what) {
     progress(fmt::format("{}, {}", scenario.name, what));
@@ -213,14 +206,7 @@ class Run {
         take_stock(report, before, match.scenario.name);
       }
       if (rounds_) {
-        report.rounds = ContestResult{.name = "rounds",
-                                      .title = rounds_->scenario.title,
-                                      .rate = 0,
-                                      .lanes = {},
-                                      .orders = {},
-                                      .disturbances = {},
-                                      .kept_disturbances = {},
-                                      .remarks = {}};
+        report.rounds = empty_contest("rounds", rounds_->scenario.title);
         stage.run(rounds_->entrants, rounds_->plan, *report.rounds, show);
         line.clear();
         if (talks()) fmt::print("\n{}", rounds_table_of(*report.rounds));
@@ -303,11 +289,8 @@ class Run {
   int finish(const BenchReport& report) const {
     const RunOptions& run = options_.run;
     if (run.markdown) fmt::print("{}", markdown_of(report));
-    const auto is_void = [](const ContestResult& contest) {
-      return std::ranges::any_of(contest.lanes, &Lane::is_void);
-    };
-    const bool any_void =
-        std::ranges::any_of(report.contests, is_void) || (report.rounds && is_void(*report.rounds));
+    const bool any_void = std::ranges::any_of(report.contests, &ContestResult::any_void) ||
+                          (report.rounds && report.rounds->any_void());
     const std::string text = json_of(report);
     if (!run.json.empty()) write_text(run.json, text);
     if (any_void && (options_.record || !options_.benches.empty())) {

@@ -156,6 +156,19 @@ const Lane* ContestResult::lane(std::string_view wanted) const {
   return found == lanes.end() ? nullptr : &*found;
 }
 
+bool ContestResult::any_void() const { return std::ranges::any_of(lanes, &Lane::is_void); }
+
+ContestResult empty_contest(std::string name, std::string title, double rate) {
+  return {.name = std::move(name),
+          .title = std::move(title),
+          .rate = rate,
+          .lanes = {},
+          .orders = {},
+          .disturbances = {},
+          .kept_disturbances = {},
+          .remarks = {}};
+}
+
 std::optional<Interval> figure_of(const Lane& lane, Metric metric, double confidence) {
   return interval_of(values_of(lane, metric), confidence);
 }

@@ -87,7 +87,12 @@ struct ContestResult {
   std::vector<std::string> remarks;
 
   const Lane* lane(std::string_view name) const;
+  /// True when one of the lanes is.
+  bool any_void() const;
 };
+
+/// A contest in which nothing was measured yet.
+ContestResult empty_contest(std::string name, std::string title, double rate = 0);
 
 /// The interval of a figure, and of its ratio to another lane of the same contest.
 std::optional<Interval> figure_of(const Lane& lane, Metric metric, double confidence = kConfidence);

@@ -31,14 +31,7 @@ bool conclusive(const ContestResult& contest, std::string_view reference) {
 ContestResult run_until_clear(Stage& stage, const Scenario& scenario,
                               const std::vector<Entrant>& entrants, std::string_view reference,
                               int blocks, const Progress& progress) {
-  ContestResult result{.name = scenario.name,
-                       .title = scenario.title,
-                       .rate = 0,
-                       .lanes = {},
-                       .orders = {},
-                       .disturbances = {},
-                       .kept_disturbances = {},
-                       .remarks = {}};
+  ContestResult result = empty_contest(scenario.name, scenario.title);
   const int looks = blocks > 0 ? 1 : kMostLooks;
   const int per_look = blocks > 0 ? blocks : kBlocksPerLook;
   for (int look = 1; look <= looks; ++look) {
@@ -64,10 +57,6 @@ double seconds_of(const std::vector<Entrant>& entrants, int blocks) {
   for (const Entrant& entrant : entrants)
     sum += std::chrono::duration<double>(entrant.load.duration).count() + kBlockOverhead;
   return sum * (blocks > 0 ? blocks : kBlocksPerLook);
-}
-
-bool any_void(const ContestResult& contest) {
-  return std::ranges::any_of(contest.lanes, &Lane::is_void);
 }
 
 /// The two builds as entrants of a scenario.
@@ -148,7 +137,7 @@ int compare(const CompareOptions& options) {
   report.elapsed = std::chrono::duration<double>(Clock::now() - start).count();
   if (run.markdown) fmt::print("{}", markdown_of(report));
   if (!run.json.empty()) write_text(run.json, json_of(report));
-  return std::ranges::any_of(report.contests, any_void) ? kExitFailure : 0;
+  return std::ranges::any_of(report.contests, &ContestResult::any_void) ? kExitFailure : 0;
 }
 
 std::vector<BuildComparison> compare_builds(const std::string& base, const std::string& candidate,

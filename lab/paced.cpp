@@ -84,14 +84,7 @@ void run_paced_scenario(Stage& stage, const Scenario& scenario,
   }
   for (const auto& [name, each] : rates) {
     if (Clock::now() >= plan.deadline) return;
-    results.push_back({.name = name,
-                       .title = scenario.title,
-                       .rate = each,
-                       .lanes = {},
-                       .orders = {},
-                       .disturbances = {},
-                       .kept_disturbances = {},
-                       .remarks = {}});
+    results.push_back(empty_contest(name, scenario.title, each));
     run_at_rate(stage, entrants, plan, results.back(),
                 [&](const std::string& what) { progress(fmt::format("{}, {}", name, what)); });
   }
