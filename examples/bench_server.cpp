@@ -22,6 +22,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
 #include <optional>
 #include <ranges>
 #include <string>
@@ -376,6 +377,14 @@ int fail(std::string_view what) {
   return 2;
 }
 
+/// The exit code of who was only asked to print something.
+int printed() {
+  std::cout.flush();  // the help is written there
+  if (std::fflush(stdout) == 0 && std::cout.good()) return 0;
+  std::perror("bench_server: cannot write to the standard output");
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -385,13 +394,14 @@ int main(int argc, char** argv) {
   try {
     cli.parse(argc, argv);
   } catch (const CLI::Success& help) {  // --help and --version
-    return cli.exit(help);
+    cli.exit(help);
+    return printed();
   } catch (const CLI::ParseError& error) {
     return fail(error.what());
   }
   if (flags.list_backends) {
     for (const std::string_view name : backends()) std::printf("%s\n", std::string(name).c_str());
-    return 0;
+    return printed();
   }
   if (const std::string wrong = contradiction(cli, flags); !wrong.empty()) return fail(wrong);
   return Server{make_router(), options_from(cli, flags)}.run();

@@ -1,9 +1,12 @@
 // leantea-lab: measures LeanTea's bench server, nginx and the floor on this machine. `leantea-lab --help` lists the
 // commands; docs/bench.md says what the figures mean.
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <functional>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -342,6 +345,16 @@ int run(int argc, char** argv) {
   return action();
 }
 
+/// What was printed may reach the standard output only here, so that only here a full disk shows.
+void finish_output() {
+  std::cout.flush();  // the help is written there
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return;
+  throw Failure(
+      fmt::format("cannot write all of the results to the standard output ({}): make room, or send "
+                  "it elsewhere",
+                  std::strerror(errno)));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -349,7 +362,9 @@ int main(int argc, char** argv) {
   try {
     catch_interrupts();
     adopt_orphans();
-    return run(argc, argv);
+    const int code = run(argc, argv);
+    finish_output();
+    return code;
   } catch (const Interrupted& interrupted) {
     fmt::print(stderr, "\nleantea-lab: interrupted; everything it started has been stopped\n");
     return interrupted.exit_code();

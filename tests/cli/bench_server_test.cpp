@@ -160,6 +160,14 @@ TEST_F(BenchServerMistakes, APortInUse) {
   EXPECT_TRUE(has(complaint({"--port", port, "--threads", "2"}), port));
 }
 
+TEST_F(BenchServerMistakes, NoRoomForWhatWasAskedFor) {
+  for (const std::string flag : {"--help", "--list-backends"}) {
+    Process process({"sh", "-c", "exec \"$0\" \"$1\" >/dev/full", program(), flag});
+    EXPECT_TRUE(has(process.rest_of_err(), "cannot write to the standard output")) << flag;
+    EXPECT_EQ(process.wait(), 1) << flag;
+  }
+}
+
 TEST_F(BenchServerMistakes, AnAddressThatIsNone) {
   EXPECT_TRUE(has(complaint({"--address", "nonsense"}), "nonsense"));
   EXPECT_TRUE(has(complaint({"--host", "no.such.host.invalid"}), "no.such.host.invalid"));
