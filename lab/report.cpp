@@ -120,7 +120,7 @@ std::vector<std::string> remarks_on(const ContestResult& contest) {
   }
   if (!contest.kept_disturbances.empty()) {
     remarks.push_back(fmt::format(
-        "{} disturbed and is kept even so, the last because {}: this machine is not quiet enough",
+        "{} disturbed and kept even so, the last because {}: this machine is not quiet enough",
         blocks(contest.kept_disturbances.size()), contest.kept_disturbances.back()));
   }
   if (contest.orders.size() < kLeastForInterval) {
