@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <string>
 
 #include "base/assert.hpp"
 #include "base/scan.hpp"
@@ -52,7 +53,7 @@ LineEnd judge_line_end(const char* p, const char* end) noexcept {
 // ---- Request line (RFC 9112 §3) ----
 
 const char* find_space(const char* p, const char* end) noexcept {
-  return static_cast<const char*>(std::memchr(p, ' ', distance(p, end)));
+  return std::char_traits<char>::find(p, distance(p, end), ' ');  // memchr, but of no bytes, too
 }
 
 /// HTTP-version = "HTTP/" DIGIT "." DIGIT (RFC 9112 §2.3). Sets `version`, or says what is wrong.

@@ -129,8 +129,7 @@ void Response::set_content(Content&& content) {
       if (content.view_.size() <= kInlineBytes - fields_size_) {
         body_kind_ = Body::kInline;
         inline_body_size_ = static_cast<std::uint16_t>(content.view_.size());
-        std::memcpy(inline_.data() + kInlineBytes - inline_body_size_, content.view_.data(),
-                    content.view_.size());
+        content.view_.copy(inline_.data() + kInlineBytes - inline_body_size_, inline_body_size_);
         return;
       }
       body_kind_ = Body::kOwned;
@@ -177,10 +176,12 @@ void Response::append_field(std::string_view name, std::string_view value) {
   const std::size_t bytes = name.size() + value.size() + 4;
   if (!is(kLongFields) && fields_size_ + bytes <= kInlineBytes - inline_body_size_) {
     char* p = inline_.data() + fields_size_;
-    p = static_cast<char*>(std::memcpy(p, name.data(), name.size())) + name.size();
-    p = static_cast<char*>(std::memcpy(p, ": ", 2)) + 2;
-    p = static_cast<char*>(std::memcpy(p, value.data(), value.size())) + value.size();
-    std::memcpy(p, "\r\n", 2);
+    // Unlike memcpy, copy() takes a view that points nowhere, too.
+    const auto put = [&p](std::string_view part) { p += part.copy(p, part.size()); };
+    put(name);
+    put(": ");
+    put(value);
+    put("\r\n");
     fields_size_ = static_cast<std::uint16_t>(fields_size_ + bytes);
     return;
   }
