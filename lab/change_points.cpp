@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "statistics.hpp"
 
@@ -82,7 +83,7 @@ class Splitter {
       : sorted_(values.begin(), values.end()), fewest_(fewest), left_(values.size()) {
     std::vector<std::size_t> by_value(values.size());
     for (std::size_t i = 0; i < by_value.size(); ++i) by_value[i] = i;
-    std::ranges::stable_sort(by_value, {}, [&](std::size_t i) { return values[i]; });
+    std::ranges::sort(by_value, {}, [&](std::size_t i) { return std::pair{values[i], i}; });
     std::ranges::sort(sorted_);
     order_.resize(values.size());
     for (std::size_t rank = 0; rank < by_value.size(); ++rank) order_[by_value[rank]] = rank;

@@ -184,9 +184,11 @@ HistoryFindings examine_history(const std::vector<RecordedRun>& runs, const Chec
     }
     if (!is_parity(series)) continue;
     ++findings.series;
-    for (Change& change : changes_of(series, kept)) findings.changes.push_back(std::move(change));
+    for (Change& change : changes_of(series, kept)) {
+      const auto place = std::ranges::upper_bound(findings.changes, change.age, {}, &Change::age);
+      findings.changes.insert(place, std::move(change));
+    }
   }
-  std::ranges::stable_sort(findings.changes, {}, &Change::age);
   return findings;
 }
 

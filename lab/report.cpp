@@ -56,9 +56,8 @@ std::vector<Column> columns_of(const ContestResult& contest) {
   for (const Column& column : kColumns) {
     if (known(contest, column.metric)) columns.push_back(column);
   }
-  std::ranges::stable_partition(columns, [main = main_metric(contest)](const Column& column) {
-    return column.metric == main;
-  });
+  const auto main = std::ranges::find(columns, main_metric(contest), &Column::metric);
+  if (main != columns.end()) std::rotate(columns.begin(), main, main + 1);
   return columns;
 }
 

@@ -171,6 +171,18 @@ TEST(Core, ReadsNoClock) {
   }
 }
 
+TEST(Algorithms, CompileWithClang) {
+  Findings findings(
+      "Clang 19 refuses these: libstdc++ 12 has them use what it calls deprecated itself. Sort "
+      "with a second key");
+  const std::regex buffered(R"(\b(stable_sort|stable_partition|inplace_merge)\b)");
+  for (const auto& file : cpp_files(kAllCpp)) {
+    const std::string code = code_only(file.text);
+    for (std::sregex_iterator match(code.begin(), code.end(), buffered), end; match != end; ++match)
+      findings.add(file, line_at(code, static_cast<std::size_t>(match->position())), match->str());
+  }
+}
+
 // ---- Files ----
 
 TEST(Headers, OpenWithACommentAndAreIncludedOnce) {
