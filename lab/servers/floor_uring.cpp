@@ -146,7 +146,7 @@ class Floor {
   void give_back(unsigned index) {
     io_uring_buf_ring_add(buffer_ring_, buffer(index), sizes_.bytes,
                           static_cast<unsigned short>(index), io_uring_buf_ring_mask(sizes_.count),
-                          static_cast<int>(returned_++));
+                          returned_++);
   }
 
   io_uring_sqe& next() {
@@ -314,7 +314,7 @@ class Floor {
   io_uring ring_{};
   io_uring_buf_ring* buffer_ring_ = nullptr;  // these two live as long as the process
   char* memory_ = nullptr;
-  unsigned returned_ = 0;  // buffers given back in this turn
+  int returned_ = 0;  // buffers given back in this turn, as liburing counts them
   std::vector<unsigned> starved_;
   std::vector<Slot> slots_;
   int listener_ = -1;
