@@ -45,7 +45,10 @@ void Connection::receive_end() {
 void Connection::break_off_content() {
   Exchange* const exchange = std::exchange(receiving_, nullptr);
   end_input();
-  if (exchange->listed() && exchange->answered()) return exchange->close();
+  if (exchange->listed() && exchange->answered()) {
+    exchange->close();
+    return exchange->content_broke_off();
+  }
   if (exchange->listed()) {
     Exchange** place = &front_;
     while (*place != exchange) place = &(*place)->next;

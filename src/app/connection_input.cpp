@@ -404,7 +404,11 @@ void Connection::fail_content(Status status) {
   }
   exchange->close();
   exchange->drop_content();
-  if (!exchange->answered()) replace_answer(*exchange, status);
+  if (exchange->answered()) {
+    exchange->content_broke_off();
+  } else {
+    replace_answer(*exchange, status);
+  }
 }
 
 /// The client has sent what will not be read as a request: closing the socket at once would reset the

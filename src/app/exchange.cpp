@@ -176,6 +176,12 @@ void Exchange::drop_content() noexcept {
   }
 }
 
+/// That its client sends no more is no fault of the handler: nothing is logged, unlike in break_off().
+void Exchange::content_broke_off() noexcept {
+  content_broken_ = true;
+  if (wait_ == Wait::kChunk || wait_ == Wait::kBody) broken_off_ = true;
+}
+
 base::Millis Exchange::content_due() const noexcept {
   if (content_complete_) return kNever;
   if (use_ == ContentUse::kStream && wait_ != Wait::kChunk)
@@ -446,9 +452,18 @@ std::optional<std::string_view> Exchange::take_chunk() {
   return chunk_;
 }
 
+/// A streamed answer that asks when no more can come waits to be destroyed.
+void Exchange::wait_for_content(Wait what, std::coroutine_handle<> waiting) {
+  wait(what, waiting);
+  if (content_broken_) {
+    broken_off_ = true;
+  } else {
+    ask_for_content();
+  }
+}
+
 void Exchange::wait_for_chunk(std::coroutine_handle<> waiting) {
-  wait(Wait::kChunk, waiting);
-  ask_for_content();
+  wait_for_content(Wait::kChunk, waiting);
 }
 
 bool Exchange::body_ready() {
@@ -457,8 +472,7 @@ bool Exchange::body_ready() {
 }
 
 void Exchange::wait_for_body(std::coroutine_handle<> waiting) {
-  wait(Wait::kBody, waiting);
-  ask_for_content();
+  wait_for_content(Wait::kBody, waiting);
 }
 
 std::string_view Exchange::take_read_body() noexcept {

@@ -78,6 +78,9 @@ class Exchange {
   bool content_waits() const noexcept;
   /// What comes from now on is read and dropped: the answer did not need it.
   void drop_content() noexcept;
+  /// No more content will come, although it has not ended. An answer that is being made from it breaks off where
+  /// it asks for more, now or later. REQUIRES: answered().
+  void content_broke_off() noexcept;
 
   // ---- The handler ----
 
@@ -179,6 +182,7 @@ class Exchange {
   void grow_content(std::size_t more);
   void start_handler();
   void ask_for_content();
+  void wait_for_content(Wait what, std::coroutine_handle<> waiting);
   void hold_back(std::string interim);
   void wait(Wait what, std::coroutine_handle<> waiting) noexcept;
   void resume();
@@ -204,6 +208,7 @@ class Exchange {
   Stage stage_ = Stage::kCollecting;
   Wait wait_ = Wait::kNothing;
   bool content_complete_ = false;
+  bool content_broken_ = false;  ///< see content_broke_off()
   bool slept_in_full_ = true;
   bool broken_off_ = false;
   bool close_ = false;
