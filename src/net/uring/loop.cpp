@@ -416,9 +416,7 @@ void Loop::set_operations(Channel& channel) {
     channel.unwanted = false;
     if (!receiving && !channel.end_read) start_receive(channel);
   } else if (!receiving) {
-    if (!channel.end_told && !channel.has_under_way(Operation::kEnd)) {
-      start(channel, Operation::kEnd);
-    }
+    if (!channel.has_under_way(Operation::kEnd)) start(channel, Operation::kEnd);
   } else if (channel.unwanted && !std::exchange(channel.cancelling, true)) {
     ring_.cancel(channel.tag(Operation::kReceive));
   }
@@ -445,8 +443,10 @@ void Loop::start(Channel& channel, Operation operation) noexcept {
     ring_.receive(channel.fd, tag);
   } else if (operation == Operation::kRoom) {
     ring_.watch_room(channel.fd, tag);
-  } else {
+  } else if (!channel.end_told) {
     ring_.watch_end(channel.fd, tag);
+  } else {
+    ring_.watch_break(channel.fd, tag);  // a client that only stopped sending may still reset
   }
 }
 

@@ -146,6 +146,14 @@ void Ring::watch_end(int fd, Tag tag) noexcept {
   sqe.user_data = tag.bits();
 }
 
+/// A poll of the ring tells the FIN also where it was not asked for, so one poll for one event would end at once,
+/// again and again. This one goes on and is edge-triggered: it tells the FIN once more, then what changes.
+void Ring::watch_break(int fd, Tag tag) noexcept {
+  struct io_uring_sqe& sqe = next();
+  io_uring_prep_poll_multishot(&sqe, fd, POLLRDHUP);
+  sqe.user_data = tag.bits();
+}
+
 /// Edge-triggered: each write is told once, so nobody has to read the counter back to zero.
 void Ring::watch_wake() noexcept {
   struct io_uring_sqe& sqe = next();

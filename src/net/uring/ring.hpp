@@ -61,6 +61,8 @@ class Ring {
   void watch_room(int fd, Tag tag) noexcept;
   /// Waits for the peer's FIN, or for the end of the connection.
   void watch_end(int fd, Tag tag) noexcept;
+  /// Waits, behind the peer's FIN, for the end of the connection. Goes on until it is cancelled.
+  void watch_break(int fd, Tag tag) noexcept;
   /// Starts listening for wake(). open() does; again after a completion of kWake without more().
   void watch_wake() noexcept;
   /// Ends the operation with this tag early. It still has its last completion.
