@@ -393,6 +393,20 @@ TEST(UnixListener, AFileThatIsNoSocketIsLeftAlone) {
   EXPECT_EQ(std::filesystem::file_size(path), 8U);
 }
 
+TEST(UnixListener, ASocketOfAnotherKindIsLeftAlone) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "log.sock";
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  path.copy(name.sun_path, sizeof name.sun_path - 1);
+  const int datagrams = ::socket(AF_UNIX, SOCK_DGRAM, 0);
+  ASSERT_EQ(::bind(datagrams, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+  const std::string text = problem({"unix:" + path});
+  EXPECT_TRUE(mentions(text, "a socket of another kind")) << text;
+  EXPECT_TRUE(std::filesystem::exists(path));
+  ::close(datagrams);
+}
+
 TEST(UnixListener, AMissingDirectoryAndAPathTooLong) {
   EXPECT_TRUE(mentions(problem({"unix:/nowhere/at/all.sock"}), "there is no such directory"));
   EXPECT_TRUE(mentions(problem({"unix:/tmp/" + std::string(200, 'x')}), "the path is too long"));
