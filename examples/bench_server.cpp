@@ -324,14 +324,21 @@ std::string contradiction(const CLI::App& cli, const Flags& flags) {
   return {};
 }
 
+/// Left in the environment and not copied into the flags, so that a mistake in it is said to be there.
+void forget_loops_of_environment() {
+  constexpr const char* kVariable = "LEANTEA_HTTP_BACKEND";
+  const char* const value = std::getenv(kVariable);
+  if (value == nullptr) return;
+  const std::string name(value);
+  ::setenv(kVariable, name.substr(0, name.find(':')).c_str(), /*replace=*/1);
+}
+
 /// Flags win over the environment, so --threads also wins over the number in there.
 std::string chosen_backend(const CLI::App& cli, const Flags& flags) {
   if (flags.reactor) return "reactor";
   if (given(cli, "--fast")) return "fast:" + std::to_string(flags.fast);
-  if (given(cli, "--backend") || !given(cli, "--threads")) return flags.backend;
-  const char* const environment = std::getenv("LEANTEA_HTTP_BACKEND");
-  const std::string_view name = environment != nullptr ? environment : "";
-  return std::string(name.substr(0, name.find(':')));
+  if (!given(cli, "--backend") && given(cli, "--threads")) forget_loops_of_environment();
+  return flags.backend;
 }
 
 /// Rounded up, so that a short timeout does not become none.
@@ -348,7 +355,8 @@ void say_where(const Server& server) {
   std::printf("%s", kRoutes.data());
   std::printf("backend %s, %u loop%s\n", std::string(server.backend()).c_str(), server.loops(),
               server.loops() == 1 ? "" : "s");
-  std::fflush(stdout);
+  if (std::fflush(stdout) != 0)
+    std::perror("bench_server: it serves, but cannot write to the standard output");
 }
 
 ServerOptions options_from(const CLI::App& cli, const Flags& flags) {

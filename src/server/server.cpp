@@ -17,6 +17,7 @@
 #include "net/thread_name.hpp"
 #include "server/descriptor_limit.hpp"
 #include "server/options.hpp"
+#include "server/standard_streams.hpp"
 #include "server/stop_signals.hpp"
 
 namespace leantea {
@@ -106,6 +107,7 @@ struct Server::Impl {
 std::expected<void, std::string> Server::Impl::start(const Server& self) {
   LEANTEA_ASSERT(!started);
   started = true;
+  server::occupy_standard_streams();
   auto opened = open();
   if (opened && options.on_start) options.on_start(self);
   return opened;
@@ -185,6 +187,7 @@ void Server::Impl::set_events(server::StopSignals* to) {
 }
 
 int Server::Impl::run(const Server& self) {
+  server::occupy_standard_streams();
   // Before the threads start, so that no signal comes too early for it.
   server::StopSignals signals;
   auto begun = signals.ready();

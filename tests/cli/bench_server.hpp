@@ -121,6 +121,7 @@ class Process {
 
   void signal(int number) const { ::kill(pid_, number); }
   std::string out_until(std::string_view until) const { return read_until(out_.read.fd(), until); }
+  std::string err_until(std::string_view until) const { return read_until(err_.read.fd(), until); }
   std::string rest_of_out() const { return read_until(out_.read.fd(), ""); }
   std::string rest_of_err() const { return read_until(err_.read.fd(), ""); }
   /// Its exit code, or -1 when a signal ended it.

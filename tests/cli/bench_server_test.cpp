@@ -151,6 +151,8 @@ TEST_F(BenchServerMistakes, ABackendThatDoesNotExist) {
   EXPECT_TRUE(has(complaint({"--backend", "fastest"}), "there is no backend \"fastest\""));
   EXPECT_TRUE(has(complaint({"--backend", "reactor:x"}), "write NAME or NAME:N"));
   EXPECT_TRUE(has(complaint({}, "LEANTEA_HTTP_BACKEND=fastest"), "LEANTEA_HTTP_BACKEND: "));
+  EXPECT_TRUE(
+      has(complaint({"--threads", "2"}, "LEANTEA_HTTP_BACKEND=fastest"), "LEANTEA_HTTP_BACKEND: "));
 }
 
 TEST_F(BenchServerMistakes, APortInUse) {

@@ -1,6 +1,10 @@
 #include "net/libuv/loop.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 
@@ -27,6 +31,20 @@ int events_of(Interest interest) noexcept {
                      (has(interest, Interest::kWrite) ? UV_WRITABLE : 0) |
                      (has(interest, Interest::kEnd) ? UV_DISCONNECT : 0);
   return events != 0 ? events : UV_PRIORITIZED;
+}
+
+/// libuv aborts where a loop's epoll instance is the last descriptor there is, or the last but one: with its first
+/// loop it makes a pipe for signals, which it cannot do without.
+bool can_open_what_libuv_must() noexcept {
+  std::array<int, 3> opened{};
+  bool all = true;
+  for (int& fd : opened) {
+    fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    all = all && fd >= 0;
+  }
+  for (const int fd : opened)
+    if (fd >= 0) ::close(fd);
+  return all;
 }
 
 }  // namespace
@@ -65,6 +83,7 @@ Loop::~Loop() {
 }
 
 std::expected<void, std::string> Loop::open(std::vector<Listener> listeners) {
+  if (!can_open_what_libuv_must()) return problem("a libuv loop", UV_EMFILE);
   if (const int code = uv_loop_init(&loop_); code != 0) return problem("a libuv loop", code);
   loop_.data = this;
   uv_timer_init(&loop_, &timer_);  // cannot fail
