@@ -240,6 +240,7 @@ class Connection : private base::TimerNode {  // the node of its one deadline
   bool is_armed() const noexcept { return quiet() && fires_in_time(); }
   bool fires_in_time() const noexcept { return is_set() && due <= engine_.quiet_due(); }
   void rearm_otherwise() noexcept;
+  void look_for_delivery(base::Millis time);
   void begin_drain();
   void cut();
   base::Millis now() const noexcept { return engine_.now().mono; }

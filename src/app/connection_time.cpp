@@ -67,8 +67,17 @@ void Connection::rearm_otherwise() noexcept {
   if (first != kNever && (!is_set() || first < due)) engine_.set_timer(*this, first);
 }
 
+/// The kernel may hold megabytes for the client and ask for more only when a third of them is gone. A client that reads
+/// slowly, but all the time, takes longer for that than write_timeout, so before it is given up the kernel is asked.
+void Connection::look_for_delivery(base::Millis time) {
+  if (engine_.delivery_age() == nullptr) return;
+  const base::Millis age = engine_.delivery_age()(*this);
+  if (age >= 0) write_since_ = std::max(write_since_, time - age);
+}
+
 void Connection::on_time() {
   const base::Millis time = now();
+  if (write_due() <= time) look_for_delivery(time);
   if (write_due() <= time) {
     reset_ = true;  // what the client did not take cannot be delivered
     peer_gone();

@@ -128,6 +128,11 @@ class Engine {
   /// Where a connection's peer is, as the backend knows it. Set by the backend; may be null.
   using PeerNamer = std::string (*)(const Connection&);
   void set_peer_namer(PeerNamer namer) noexcept { peer_namer_ = namer; }
+  /// Milliseconds since the kernel last had room at a connection's peer and sent it new bytes; negative when that is
+  /// not known. Asked only when write_timeout has passed without a send that the kernel took. Set by the backend; may
+  /// be null.
+  using DeliveryAge = base::Millis (*)(const Connection&);
+  void set_delivery_age(DeliveryAge age) noexcept { delivery_age_ = age; }
 
   // ---- For connections ----
 
@@ -145,6 +150,7 @@ class Engine {
   /// of the timeouts that can be due, from now.
   base::Millis quiet_due() const noexcept { return now_.mono + quiet_timeout_; }
   PeerNamer peer_namer() const noexcept { return peer_namer_; }
+  DeliveryAge delivery_age() const noexcept { return delivery_age_; }
   /// Puts the connection on the list of take_touched(), once.
   void touch(Connection& connection) noexcept;
 
@@ -179,6 +185,7 @@ class Engine {
   base::Millis quiet_timeout_;
   base::Mailbox mailbox_;
   PeerNamer peer_namer_ = nullptr;
+  DeliveryAge delivery_age_ = nullptr;
   Connection* first_ = nullptr;    ///< all connections, linked through them
   Connection* touched_ = nullptr;  ///< those for take_touched()
   std::uint32_t connection_count_ = 0;

@@ -302,11 +302,6 @@ std::expected<std::vector<Endpoint>, std::string> parse_tcp(const std::string& t
 
 // ---- Sockets ----
 
-// What the kernel takes for a client beyond what is on the way to it. Left alone it takes 4 MB and more, and says that
-// there is room again when a third of that is gone: a client that read 50 kB/s was not seen to read for longer than
-// Limits::write_timeout, and was reset.
-constexpr int kUnsentBytes = 256 * 1024;
-
 bool switch_on(int fd, int level, int option) noexcept {
   const int on = 1;
   return setsockopt(fd, level, option, &on, sizeof on) == 0;
@@ -327,11 +322,7 @@ std::expected<Fd, int> new_socket(int family) noexcept {
 }
 
 void set_tcp_options(int fd, const ListenOptions& options) noexcept {
-  // Without these a server works, only not as well, so a system that refuses them is no error. Accepted sockets
-  // inherit them.
-#ifdef TCP_NOTSENT_LOWAT
-  setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytes, sizeof kUnsentBytes);
-#endif
+  // Without these a server works, only slower, so a system that refuses them is no error.
   if (options.tcp_nodelay) switch_on(fd, IPPROTO_TCP, TCP_NODELAY);
 #ifdef TCP_DEFER_ACCEPT
   if (options.defer_accept_seconds > 0) {

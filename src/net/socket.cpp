@@ -181,6 +181,18 @@ std::string peer_name(int fd) {
   return to_text(address, length);
 }
 
+base::Millis delivery_age([[maybe_unused]] int fd) noexcept {
+#ifdef __linux__
+  struct tcp_info info{};
+  socklen_t length = sizeof info;
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 || info.tcpi_retransmits != 0)
+    return -1;
+  return static_cast<base::Millis>(info.tcpi_last_data_sent);
+#else
+  return -1;
+#endif
+}
+
 std::string error_text(int code) { return std::generic_category().message(code); }
 
 }  // namespace leantea::net

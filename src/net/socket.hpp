@@ -14,6 +14,7 @@
 #include <string>
 
 #include "base/assert.hpp"
+#include "base/timer_wheel.hpp"
 #include "net/system_call.hpp"
 
 namespace leantea::net {
@@ -100,6 +101,11 @@ std::string to_text(const struct sockaddr* address, socklen_t length);
 
 /// The other end of a connection as to_text() writes it, empty when it is not known (any more).
 std::string peer_name(int fd);
+
+/// Milliseconds since bytes of `fd` left for its peer because the peer had room for them: it reads. Bytes that are sent
+/// again because nobody confirms them do not count. Negative when the system does not tell (sockets that are not TCP,
+/// systems other than Linux).
+base::Millis delivery_age(int fd) noexcept;
 
 /// "Too many open files" for EMFILE; thread-safe.
 std::string error_text(int code);

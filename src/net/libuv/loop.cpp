@@ -70,6 +70,7 @@ Loop::Loop(app::ServerShared& shared, LoopGroup& group, unsigned index)
       engine_(shared, *this, clock_.read()),
       receive_buffer_(std::make_unique_for_overwrite<char[]>(kReceiveBytes)) {
   engine_.set_peer_namer(&Loop::peer_of);
+  engine_.set_delivery_age(&Loop::delivery_age_of);
 }
 
 Loop::~Loop() {
@@ -508,6 +509,10 @@ bool Loop::may_end() noexcept {
 
 std::string Loop::peer_of(const app::Connection& connection) {
   return peer_name(channel_of(connection).fd);
+}
+
+base::Millis Loop::delivery_age_of(const app::Connection& connection) {
+  return delivery_age(channel_of(connection).fd);
 }
 
 }  // namespace leantea::net::libuv

@@ -136,6 +136,7 @@ class Loop final : public app::Waker {
   bool may_end() noexcept;
 
   static std::string peer_of(const app::Connection& connection);
+  static base::Millis delivery_age_of(const app::Connection& connection);
 
   // See reactor/loop.hpp.
   static constexpr std::uint32_t kGiveAbove = 4;

@@ -102,6 +102,7 @@ void ConnectionThread::renew_engine() {
   if (engine_ && (engine_->blocks().free_count() <= kKeepBlocks || !engine_->finished())) return;
   engine_.emplace(shared_, *this, clock_.read());
   engine_->set_peer_namer(&ConnectionThread::peer_of);
+  engine_->set_delivery_age(&ConnectionThread::delivery_age_of);
   draining_until_ = kNever;
 }
 
@@ -210,6 +211,10 @@ void ConnectionThread::close(Channel& channel) {
 
 std::string ConnectionThread::peer_of(const app::Connection& connection) {
   return peer_name(channel_of(const_cast<app::Connection&>(connection)).fd);
+}
+
+base::Millis ConnectionThread::delivery_age_of(const app::Connection& connection) {
+  return delivery_age(channel_of(const_cast<app::Connection&>(connection)).fd);
 }
 
 }  // namespace leantea::net::threads

@@ -116,6 +116,7 @@ class ConnectionThread final : public app::Waker {
   void turn();
 
   static std::string peer_of(const app::Connection& connection);
+  static base::Millis delivery_age_of(const app::Connection& connection);
 
   // Constant after start().
   app::ServerShared& shared_;

@@ -33,6 +33,7 @@ Loop::Loop(app::ServerShared& shared, LoopGroup& group, unsigned index, const Ri
       sizes_(sizes),
       engine_(shared, *this, clock_.read()) {
   engine_.set_peer_namer(&Loop::peer_of);
+  engine_.set_delivery_age(&Loop::delivery_age_of);
 }
 
 Loop::~Loop() = default;
@@ -512,6 +513,10 @@ bool Loop::may_end() noexcept {
 
 std::string Loop::peer_of(const app::Connection& connection) {
   return peer_name(channel_of(connection).fd);
+}
+
+base::Millis Loop::delivery_age_of(const app::Connection& connection) {
+  return delivery_age(channel_of(connection).fd);
 }
 
 }  // namespace leantea::net::uring
