@@ -1,7 +1,7 @@
 // The smallest server: one route on http://127.0.0.1:8080, until Ctrl-C.
 #include <leantea/leantea.hpp>
 
-using namespace leantea;  // NOLINT(google-build-using-namespace)
+using namespace leantea;
 
 int main() {
   Router app;

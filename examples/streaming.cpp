@@ -10,7 +10,7 @@
 
 #include <leantea/leantea.hpp>
 
-using namespace leantea;  // NOLINT(google-build-using-namespace)
+using namespace leantea;
 
 namespace {
 

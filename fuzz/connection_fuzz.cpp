@@ -11,7 +11,7 @@
 #include "support/wire.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace leantea;  // NOLINT(google-build-using-namespace)
+  using namespace leantea;
   test::Wire wire(test::faults_app(), test::faults_limits());
   std::string_view input(reinterpret_cast<const char*>(data), size);
   std::string all;

@@ -23,7 +23,7 @@
 
 namespace {
 
-using namespace leantea::lab::floor_server;  // NOLINT(google-build-using-namespace)
+using namespace leantea::lab::floor_server;
 
 constexpr std::size_t kReceiveBytes = 64 * 1024;
 constexpr std::size_t kBodyReceiveBytes = 1024 * 1024;  // fewer calls for a large body
