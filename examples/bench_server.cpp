@@ -38,7 +38,7 @@
 
 namespace {
 
-using namespace leantea;  // NOLINT(google-build-using-namespace)
+using namespace leantea;
 
 // ---- The document ----
 
@@ -63,7 +63,7 @@ struct Report {
 /// True when JSON text may hold none of these eight characters as they are (RFC 8259 §7).
 constexpr bool has_to_escape(std::uint64_t eight) {
   constexpr std::uint64_t kOnes = 0x0101'0101'0101'0101;
-  constexpr auto below = [](std::uint64_t bytes, std::uint64_t bound) {
+  const auto below = [](std::uint64_t bytes, std::uint64_t bound) {
     return (bytes - kOnes * bound) & ~bytes;  // the top bit of a byte that is less
   };
   const std::uint64_t marked =

@@ -42,7 +42,7 @@ ServerPlan with_room(ServerPlan plan, const Load& load) {
 
 /// What a scenario needs beside its own client's connections.
 std::uint64_t room_of(const Scenario& scenario) {
-  std::uint64_t room = static_cast<std::uint64_t>(scenario.slow_readers);
+  auto room = static_cast<std::uint64_t>(scenario.slow_readers);
   if (scenario.kind == Scenario::Kind::kIdle) room += kIdleSpare;
   return room;
 }
@@ -158,7 +158,8 @@ class Run {
   explicit Run(const BenchOptions& options)
       : options_(options), placement_(placement_for(options.run)) {
     const RunOptions& run = options_.run;
-    const int blocks = run.blocks > 0 ? run.blocks : options_.quick ? kQuickBlocks : kBlocks;
+    const int usual_blocks = options_.quick ? kQuickBlocks : kBlocks;
+    const int blocks = run.blocks > 0 ? run.blocks : usual_blocks;
     if (!options_.rounds_table || !run.scenarios.empty()) {
       for (Scenario& scenario :
            scenarios_of(run, options_.quick ? "quick" : "standard", kSeconds)) {
@@ -345,10 +346,9 @@ std::vector<Scenario> scenarios_of(const RunOptions& options, const std::string&
   const double chosen = options.seconds > 0 ? options.seconds : seconds;
   for (Scenario& scenario : scenarios) {
     scenario.load.duration = std::chrono::milliseconds(std::llround(chosen * 1000));
-    scenario.load.threads = options.threads;
     if (options.connections > 0) scenario.load.connections = options.connections;
-    if (scenario.load.connections < scenario.load.threads)
-      scenario.load.threads = scenario.load.connections;  // wrk wants at least one for each
+    // wrk wants at least one connection for each thread.
+    scenario.load.threads = std::min(options.threads, scenario.load.connections);
   }
   return scenarios;
 }

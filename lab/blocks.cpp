@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -94,8 +94,8 @@ double median_of(const Lane& lane, double (*figure)(const Sample&)) {
 
 /// The lanes in the order in which block `number` begins.
 std::vector<std::size_t> order_of(std::size_t lanes, std::size_t number) {
-  std::vector<std::size_t> order(lanes);
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto forwards = std::views::iota(std::size_t{0}, lanes);
+  std::vector<std::size_t> order(forwards.begin(), forwards.end());
   if (number % 2 == 1) std::ranges::reverse(order);
   return order;
 }

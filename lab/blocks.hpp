@@ -86,7 +86,7 @@ struct ContestResult {
       kept_disturbances;  ///< of blocks that were kept, after too many repetitions
   std::vector<std::string> remarks;
 
-  const Lane* lane(std::string_view name) const;
+  const Lane* lane(std::string_view wanted) const;
   /// True when one of the lanes is.
   bool any_void() const;
 };

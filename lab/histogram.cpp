@@ -38,8 +38,7 @@ std::size_t Histogram::bucket_of(std::uint64_t value) noexcept {
   const auto width = static_cast<unsigned>(std::bit_width(value));
   const unsigned shift = width <= kBits ? 0 : width - kBits - 1;
   if (shift >= kDoublings) return kBuckets - 1;
-  const std::size_t sub =
-      static_cast<std::size_t>(value >> shift);  // below 256; from 128 when shifted
+  const auto sub = static_cast<std::size_t>(value >> shift);  // below 256; from 128 when shifted
   return (static_cast<std::size_t>(shift) << kBits) + sub;
 }
 

@@ -397,7 +397,7 @@ Metric main_metric(const ContestResult& contest) {
 
 std::string in_words(const std::optional<Interval>& ratio, bool less_is_better) {
   if (!ratio) return kDash;
-  const std::string figures = with_interval(ratio, 3);
+  std::string figures = with_interval(ratio, 3);
   if (!ratio->reliable()) return figures;
   return fmt::format("{} {}", figures, name_of(judge(*ratio, less_is_better)));
 }

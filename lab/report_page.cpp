@@ -10,6 +10,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <system_error>
 #include <tuple>
 
@@ -99,7 +100,7 @@ class SeriesList {
     const auto same_name = [&](const JsonValue& other) {
       return other["name"].text() == server["name"].text();
     };
-    const std::string name = text_or_empty(server["name"]);
+    std::string name = text_or_empty(server["name"]);
     const std::string backend = text_or_empty(server["backend"]);
     if (backend.empty() || std::ranges::count_if(scenario["servers"].elements(), same_name) < 2)
       return name;
@@ -262,8 +263,8 @@ void write_latest(Json& json, const RecordedRun& run) {
 /// Each scenario with its newest title, in the order of the newest run that has it.
 void write_scenarios(Json& json, const std::vector<RecordedRun>& runs) {
   std::vector<std::pair<std::string, std::string>> titles;
-  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-    for (const JsonValue& scenario : run->all["scenarios"].elements()) {
+  for (const RecordedRun& run : runs | std::views::reverse) {
+    for (const JsonValue& scenario : run.all["scenarios"].elements()) {
       const std::string name = text_or_empty(scenario["name"]);
       if (std::ranges::find(titles, name, [](const auto& known) { return known.first; }) ==
           titles.end())
@@ -284,8 +285,9 @@ void write_rounds(Json& json, const std::vector<RecordedRun>& runs) {
   const auto has_rounds = [](const RecordedRun& run) {
     return !run.all["rounds"].elements().empty();
   };
-  const auto newest = std::find_if(runs.rbegin(), runs.rend(), has_rounds);
-  if (newest == runs.rend()) return;
+  const auto newest_first = runs | std::views::reverse;
+  const auto newest = std::ranges::find_if(newest_first, has_rounds);
+  if (newest == newest_first.end()) return;
   json.object("rounds", [&] {
     json.field("run", newest->index);
     json.field("rows", newest->all["rounds"]);

@@ -19,7 +19,7 @@
 
 namespace {
 
-using namespace leantea::lab::floor_server;  // NOLINT(google-build-using-namespace)
+using namespace leantea::lab::floor_server;
 
 constexpr unsigned kSubmissions = 256;
 constexpr unsigned kCompletions = 4096;

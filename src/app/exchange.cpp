@@ -208,7 +208,7 @@ void Exchange::ask_for_content() {
 }
 
 /// An interim response may leave only when all earlier answers have.
-void Exchange::hold_back(std::string interim) {
+void Exchange::hold_back(std::string_view interim) {
   held_back_.append(interim);
   if (is_front_) become_front();
 }
@@ -441,7 +441,7 @@ void Exchange::came_home() {
 
 // ---- For awaiters ----
 
-bool Exchange::chunk_ready() { return content_size_ != 0 || content_complete_; }
+bool Exchange::chunk_ready() const { return content_size_ != 0 || content_complete_; }
 
 std::optional<std::string_view> Exchange::take_chunk() {
   content_.resize(content_size_);

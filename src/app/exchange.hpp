@@ -126,14 +126,14 @@ class Exchange {
   /// When the client has been too slow with content that is asked for, INT64_MAX when it is not.
   base::Millis content_due() const noexcept;
   /// Resumes a sleep that is over.
-  void on_time(base::Millis now);
+  void on_time(base::Millis time);
 
   /// The connection is gone, or does not want it any more. Destroys it, or lets it go as an orphan.
   static void abandon(Exchange* exchange) noexcept;
 
   // ---- For awaiters (request.cpp, writer.cpp) ----
 
-  bool chunk_ready();
+  bool chunk_ready() const;
   std::optional<std::string_view> take_chunk();
   void wait_for_chunk(std::coroutine_handle<> waiting);
   void wait_for_body(std::coroutine_handle<> waiting);
@@ -183,7 +183,7 @@ class Exchange {
   void start_handler();
   void ask_for_content();
   void wait_for_content(Wait what, std::coroutine_handle<> waiting);
-  void hold_back(std::string interim);
+  void hold_back(std::string_view interim);
   void wait(Wait what, std::coroutine_handle<> waiting) noexcept;
   void resume();
   void resume_if(Wait what);

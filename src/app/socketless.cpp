@@ -82,12 +82,12 @@ void SocketlessConnection::receive(std::string_view bytes) {
   if (closed()) return;
   const std::span<char> space = connection_->receive_space();
   if (space.size() >= bytes.size()) {
-    std::copy(bytes.begin(), bytes.end(), space.begin());
+    std::ranges::copy(bytes, space.begin());
     connection_->receive({space.data(), bytes.size()});
   } else {
     // Lent bytes must not be looked at after the call: they are gone then.
     const auto lent = std::make_unique<char[]>(bytes.size());
-    std::copy(bytes.begin(), bytes.end(), lent.get());
+    std::ranges::copy(bytes, lent.get());
     connection_->receive({lent.get(), bytes.size()});
   }
   drive();

@@ -38,7 +38,7 @@ void WorkerPool::submit(WorkItem& item) {
 void WorkerPool::start_thread() {
   try {
     threads_.emplace_back([this, index = static_cast<unsigned>(threads_.size())] { work(index); });
-  } catch (const std::system_error&) {
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch)
     // The system has no thread to give now: those that are there do the work.
   }
 }

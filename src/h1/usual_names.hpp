@@ -80,7 +80,9 @@ class UsualNames {
   consteval bool place(std::string_view name) {
     std::uint64_t key = 0;
     for (std::size_t i = 8; i-- > 0;) {
-      const char c = i < name.size() ? name[i] : i == name.size() ? ':' : ' ';
+      char c = ' ';
+      if (i < name.size()) c = name[i];
+      if (i == name.size()) c = ':';
       key = key << 8 | static_cast<unsigned char>(c);
     }
     if (taken_ >> slot(key) & 1) return false;

@@ -143,7 +143,8 @@ inline std::optional<unsigned> port_number(const char* p, const char* end) noexc
 /// True when a dot segment, percent-encoded or not, may begin at this '.': a name like ".git" or
 /// "..." is an ordinary segment.
 bool may_be_dot_segment(const char* p, const char* end) noexcept {
-  if (++p != end && *p == '.') ++p;
+  ++p;
+  if (p != end && *p == '.') ++p;
   return p == end || *p == '/' || *p == '?' || *p == '%';
 }
 

@@ -77,7 +77,7 @@ struct Server::Impl {
   }
   void wait();
   int run(const Server& self);
-  void run_until_ended(server::StopSignals& events);
+  void run_until_ended(server::StopSignals& signals);
   void set_events(server::StopSignals* to);
   bool serving() const noexcept { return loops != 0; }
 
@@ -126,6 +126,7 @@ std::expected<void, std::string> Server::Impl::open() {
     net::name_this_thread("leantea/w" + std::to_string(index));
   });
   // Not make_unique: an aggregate with an atomic in it.
+  // NOLINTNEXTLINE(modernize-make-unique)
   shared.reset(new app::ServerShared{*application, options.limits, *workers});
   const std::uint64_t descriptors = server::raise_descriptor_limit();
   if (auto serving = serve(*choice); !serving) return serving;
