@@ -17,10 +17,8 @@ std::vector<std::unique_ptr<Route>> routes(std::int64_t count) {
   std::vector<std::unique_ptr<Route>> made;
   made.push_back(route("/health"));
   for (std::int64_t i = 1; i < count; ++i) {
-    const std::string resource = "/resource" + std::to_string(i / 3);
-    made.push_back(route(i % 3 == 0   ? resource
-                         : i % 3 == 1 ? resource + "/{id}"
-                                      : resource + "/{id}/parts/{part}"));
+    static constexpr const char* kEnds[] = {"", "/{id}", "/{id}/parts/{part}"};
+    made.push_back(route("/resource" + std::to_string(i / 3) + kEnds[i % 3]));
   }
   return made;
 }

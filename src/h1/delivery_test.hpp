@@ -21,7 +21,7 @@ class EndOfMemory {
 
   std::string_view put(std::string_view bytes) {
     char* const at = bytes_.data() + (most_ - bytes.size());
-    std::copy(bytes.begin(), bytes.end(), at);
+    std::ranges::copy(bytes, at);
     return {at, bytes.size()};
   }
 

@@ -4,6 +4,7 @@
 
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -168,7 +169,10 @@ TEST(DotSegments, AreWholeSegments) {
 
 TEST(AbsoluteForm, HasAnAuthority) {
   const auto absolute = [](std::string authority, std::string path, std::string query = "") {
-    return Resolved{.status = 200, .path = path, .query = query, .authority = authority};
+    return Resolved{.status = 200,
+                    .path = std::move(path),
+                    .query = std::move(query),
+                    .authority = std::move(authority)};
   };
   EXPECT_EQ(resolve(Method::kGet, "http://h.test/a?b"), absolute("h.test", "/a", "b"));
   EXPECT_EQ(resolve(Method::kGet, "HTTP://h.test:8080/a"), absolute("h.test:8080", "/a"));
@@ -336,7 +340,7 @@ TEST(HostCheck, SaysOfEveryValueWhatValidHostSays) {
                                            "localhost:65536",
                                            "example.com:443",
                                            "example.com/",
-                                           "exam\0le.com",
+                                           std::string("exam\0le.com", 11),
                                            long_name,
                                            long_name + "b",
                                            std::string(64, '/'),

@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -211,7 +212,7 @@ TEST(Socket, AddressesAsText) {
   // A client that came over IPv4 to a dual-stack socket.
   const std::array<unsigned char, 16> mapped{0, 0, 0,    0,    0,   0, 0, 0,
                                              0, 0, 0xff, 0xff, 192, 0, 2, 7};
-  std::copy(mapped.begin(), mapped.end(), v6.sin6_addr.s6_addr);
+  std::ranges::copy(mapped, v6.sin6_addr.s6_addr);
   EXPECT_EQ(to_text(reinterpret_cast<sockaddr*>(&v6), sizeof v6), "192.0.2.7:80");
 }
 

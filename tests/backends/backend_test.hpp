@@ -110,8 +110,9 @@ std::size_t spare_descriptors();
 
 }  // namespace leantea::test
 
-// NOLINTNEXTLINE(bugprone-macro-parentheses): a class's name
+// NOLINTBEGIN(bugprone-macro-parentheses): a class's name
 #define BACKEND_SUITE(Name)                                                \
   class Name : public BackendTest {};                                      \
   INSTANTIATE_TEST_SUITE_P(, Name, testing::ValuesIn(leantea::backends()), \
                            leantea::test::backend_name)
+// NOLINTEND(bugprone-macro-parentheses)

@@ -182,7 +182,8 @@ class Simulation {
       const bool last = i + 1 == answers.size();
       const bool as_planned =
           answers[i].status == request.status && answers[i].body == request.body;
-      if (!as_planned && !(last && answers[i].status == 408)) {
+      const bool timed_out = last && answers[i].status == 408;
+      if (!as_planned && !timed_out) {
         fail("answer " + std::to_string(i) + " is " + std::to_string(answers[i].status) + " '" +
              answers[i].body.substr(0, 40) + "', planned " + std::to_string(request.status) + " '" +
              request.body.substr(0, 40) + "'");

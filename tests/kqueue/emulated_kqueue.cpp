@@ -81,13 +81,16 @@ void drop_closed(Queue& queue) {
                 [](const auto& each) { return inode_of(each.first.first) != each.second.inode; });
 }
 
+/// What poll() is to wait for in the place of a filter of this kind.
+short polled_for(short kind, const Filter& filter) {
+  if (kind == EVFILT_WRITE) return POLLOUT;
+  return is_for_end_only(filter) ? short{POLLRDHUP} : short{POLLIN | POLLRDHUP};
+}
+
 std::vector<pollfd> to_poll(int kq, const Queue& queue) {
   std::vector<pollfd> list{{.fd = kq, .events = POLLIN, .revents = 0}};
   for (const auto& [key, filter] : queue.filters) {
-    const short events = key.second == EVFILT_WRITE ? short{POLLOUT}
-                         : is_for_end_only(filter)  ? short{POLLRDHUP}
-                                                    : short{POLLIN | POLLRDHUP};
-    list.push_back({.fd = key.first, .events = events, .revents = 0});
+    list.push_back({.fd = key.first, .events = polled_for(key.second, filter), .revents = 0});
   }
   return list;
 }

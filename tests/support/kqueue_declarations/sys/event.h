@@ -43,8 +43,8 @@ struct kevent {
 extern "C" {
 #endif
 int kqueue(void);
-int kevent(int kq, const struct kevent* changelist, int nchanges, struct kevent* eventlist,
-           int nevents, const struct timespec* timeout);
+int kevent(int kq, const struct kevent* changes, int change_count, struct kevent* events,
+           int event_count, const struct timespec* timeout);
 #ifdef __cplusplus
 }
 #endif
