@@ -20,7 +20,7 @@ void serve(benchmark::State& state, std::string_view request, int batch) {
   std::string bytes;
   for (int i = 0; i < batch; ++i) bytes += request;
   std::array<struct iovec, 4> pieces;
-  for ([[maybe_unused]] const auto& _ : state) {
+  for ([[maybe_unused]] const auto _ : state) {
     connection.receive(bytes);
     benchmark::DoNotOptimize(connection.output(pieces));
     connection.sent(connection.output_size());

@@ -37,7 +37,7 @@ void decode(benchmark::State& state, std::string_view extension) {
     } while (step.kind == DecodeStep::Kind::kContent);
     if (step.kind != DecodeStep::Kind::kEnd) state.SkipWithError("not at the end");
   }
-  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * (kContentBytes / chunk)));
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kContentBytes / chunk));
 }
 
 void BM_DecodeChunks(benchmark::State& state) { decode(state, ""); }

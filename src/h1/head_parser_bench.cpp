@@ -60,7 +60,7 @@ void BM_ParseHead(benchmark::State& state, const std::string& bytes) {
     if (result.kind != HeadResult::Kind::kComplete) state.SkipWithError("not complete");
     benchmark::DoNotOptimize(head);
   }
-  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * bytes.size()));
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
 }
 
 #ifdef LEANTEA_HAS_HTTP_PARSER
@@ -89,7 +89,7 @@ void BM_LibHttpParser(benchmark::State& state, const std::string& bytes) {
     if (taken != bytes.size()) state.SkipWithError("not complete");
     benchmark::DoNotOptimize(places);
   }
-  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * bytes.size()));
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
 }
 #endif
 
@@ -104,7 +104,7 @@ void BM_Memchr(benchmark::State& state, const std::string& bytes) {
       benchmark::DoNotOptimize(p);
     }
   }
-  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * bytes.size()));
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
 }
 
 const int kRegistered = [] {

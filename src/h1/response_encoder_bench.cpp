@@ -51,7 +51,7 @@ template <class Make>
 void encode_all(benchmark::State& state, const Make& make, Version version = Version::kHttp11) {
   Sink sink;
   const AnswerContext context = sink.context(version);
-  for ([[maybe_unused]] const auto& _ : state) {
+  for ([[maybe_unused]] const auto _ : state) {
     sink.encode(make(), context);
     sink.send_all();
   }
@@ -102,7 +102,7 @@ BENCHMARK(encode_shared)->Arg(16)->Arg(1024)->Arg(4096)->Arg(64 << 10);
 void encode_one_chunk(benchmark::State& state) {
   Sink sink;
   const std::string content(static_cast<std::size_t>(state.range(0)), 'x');
-  for ([[maybe_unused]] const auto& _ : state) {
+  for ([[maybe_unused]] const auto _ : state) {
     encode_chunk(content, sink.pool(), sink.out());
     sink.send_all();
   }
