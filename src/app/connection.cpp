@@ -99,7 +99,8 @@ bool Connection::on_worker() const noexcept {
 }
 
 std::string Connection::peer() const {
-  return engine_.peer_namer() != nullptr ? engine_.peer_namer()(*this) : std::string{};
+  const auto name = engine_.peer_inquiry().name;
+  return name != nullptr ? name(*this) : std::string{};
 }
 
 bool Connection::idle() const noexcept {

@@ -70,8 +70,9 @@ void Connection::rearm_otherwise() noexcept {
 /// The kernel may hold megabytes for the client and ask for more only when a third of them is gone. A client that reads
 /// slowly, but all the time, takes longer for that than write_timeout, so before it is given up the kernel is asked.
 void Connection::look_for_delivery(base::Millis time) {
-  if (engine_.delivery_age() == nullptr) return;
-  const base::Millis age = engine_.delivery_age()(*this);
+  const auto delivery_age = engine_.peer_inquiry().delivery_age;
+  if (delivery_age == nullptr) return;
+  const base::Millis age = delivery_age(*this);
   if (age >= 0) write_since_ = std::max(write_since_, time - age);
 }
 

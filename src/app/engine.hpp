@@ -63,6 +63,15 @@ class Waker {
   virtual void wake() noexcept = 0;
 };
 
+/// What only the backend knows of a connection's peer. A question is null where nobody can answer it: without sockets.
+struct PeerInquiry {
+  /// Where the peer is.
+  std::string (*name)(const Connection&) = nullptr;
+  /// Milliseconds since the kernel last had room at the peer and sent it new bytes; negative when that is not known.
+  /// Asked only when write_timeout has passed without a send that the kernel took.
+  base::Millis (*delivery_age)(const Connection&) = nullptr;
+};
+
 class Engine {
  public:
   /// `waker` outlives the engine.
@@ -125,14 +134,8 @@ class Engine {
   /// Any thread: hands `item` to this loop and wakes it when needed.
   void post(base::MailItem& item) noexcept;
 
-  /// Where a connection's peer is, as the backend knows it. Set by the backend; may be null.
-  using PeerNamer = std::string (*)(const Connection&);
-  void set_peer_namer(PeerNamer namer) noexcept { peer_namer_ = namer; }
-  /// Milliseconds since the kernel last had room at a connection's peer and sent it new bytes; negative when that is
-  /// not known. Asked only when write_timeout has passed without a send that the kernel took. Set by the backend; may
-  /// be null.
-  using DeliveryAge = base::Millis (*)(const Connection&);
-  void set_delivery_age(DeliveryAge age) noexcept { delivery_age_ = age; }
+  /// Set by the backend, as soon as it has made the engine.
+  void set_peer_inquiry(const PeerInquiry& inquiry) noexcept { peer_inquiry_ = inquiry; }
 
   // ---- For connections ----
 
@@ -149,8 +152,7 @@ class Engine {
   /// Where nothing is in progress, a connection whose timer fires by then is armed in time: the shortest
   /// of the timeouts that can be due, from now.
   base::Millis quiet_due() const noexcept { return now_.mono + quiet_timeout_; }
-  PeerNamer peer_namer() const noexcept { return peer_namer_; }
-  DeliveryAge delivery_age() const noexcept { return delivery_age_; }
+  const PeerInquiry& peer_inquiry() const noexcept { return peer_inquiry_; }
   /// Puts the connection on the list of take_touched(), once.
   void touch(Connection& connection) noexcept;
 
@@ -184,8 +186,7 @@ class Engine {
       INT64_MAX;  ///< no timer fires before; kept so that a turn need not ask the wheel
   base::Millis quiet_timeout_;
   base::Mailbox mailbox_;
-  PeerNamer peer_namer_ = nullptr;
-  DeliveryAge delivery_age_ = nullptr;
+  PeerInquiry peer_inquiry_;
   Connection* first_ = nullptr;    ///< all connections, linked through them
   Connection* touched_ = nullptr;  ///< those for take_touched()
   std::uint32_t connection_count_ = 0;

@@ -10,6 +10,7 @@
 
 #include "app/application.hpp"
 #include "base/assert.hpp"
+#include "net/peer_inquiry.hpp"
 #include "net/thread_name.hpp"
 
 namespace leantea::net::libuv {
@@ -69,8 +70,7 @@ Loop::Loop(app::ServerShared& shared, LoopGroup& group, unsigned index)
       index_(index),
       engine_(shared, *this, clock_.read()),
       receive_buffer_(std::make_unique_for_overwrite<char[]>(kReceiveBytes)) {
-  engine_.set_peer_namer(&Loop::peer_of);
-  engine_.set_delivery_age(&Loop::delivery_age_of);
+  engine_.set_peer_inquiry(kPeerInquiry<&Loop::descriptor_of>);
 }
 
 Loop::~Loop() {
@@ -507,12 +507,6 @@ bool Loop::may_end() noexcept {
   return gifts_.compare_exchange_strong(none, kClosed);
 }
 
-std::string Loop::peer_of(const app::Connection& connection) {
-  return peer_name(channel_of(connection).fd);
-}
-
-base::Millis Loop::delivery_age_of(const app::Connection& connection) {
-  return delivery_age(channel_of(connection).fd);
-}
+int Loop::descriptor_of(const app::Connection& connection) { return channel_of(connection).fd; }
 
 }  // namespace leantea::net::libuv

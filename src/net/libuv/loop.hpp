@@ -135,8 +135,7 @@ class Loop final : public app::Waker {
   void forget_ports();
   bool may_end() noexcept;
 
-  static std::string peer_of(const app::Connection& connection);
-  static base::Millis delivery_age_of(const app::Connection& connection);
+  static int descriptor_of(const app::Connection& connection);
 
   // See reactor/loop.hpp.
   static constexpr std::uint32_t kGiveAbove = 4;

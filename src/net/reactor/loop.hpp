@@ -122,8 +122,7 @@ class Loop final : public app::Waker {
   void close_ports();
   bool may_end() noexcept;
 
-  static std::string peer_of(const app::Connection& connection);
-  static base::Millis delivery_age_of(const app::Connection& connection);
+  static int descriptor_of(const app::Connection& connection);
 
   /// A loop with this many connections more than a neighbour, and a sixteenth on top, gives new ones
   /// away. The kernel's hash alone spreads 128 connections over two loops with a standard deviation of

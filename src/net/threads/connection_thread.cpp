@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "net/peer_inquiry.hpp"
 #include "net/thread_name.hpp"
 #include "net/threads/blocking_socket.hpp"
 #include "net/threads/crew.hpp"
@@ -101,8 +102,7 @@ void ConnectionThread::wait_for_workers() {
 void ConnectionThread::renew_engine() {
   if (engine_ && (engine_->blocks().free_count() <= kKeepBlocks || !engine_->finished())) return;
   engine_.emplace(shared_, *this, clock_.read());
-  engine_->set_peer_namer(&ConnectionThread::peer_of);
-  engine_->set_delivery_age(&ConnectionThread::delivery_age_of);
+  engine_->set_peer_inquiry(kPeerInquiry<&ConnectionThread::descriptor_of>);
   draining_until_ = kNever;
 }
 
@@ -209,12 +209,8 @@ void ConnectionThread::close(Channel& channel) {
   close_socket(channel.fd, channel.connection.reset_on_close());
 }
 
-std::string ConnectionThread::peer_of(const app::Connection& connection) {
-  return peer_name(channel_of(const_cast<app::Connection&>(connection)).fd);
-}
-
-base::Millis ConnectionThread::delivery_age_of(const app::Connection& connection) {
-  return delivery_age(channel_of(const_cast<app::Connection&>(connection)).fd);
+int ConnectionThread::descriptor_of(const app::Connection& connection) {
+  return channel_of(const_cast<app::Connection&>(connection)).fd;
 }
 
 }  // namespace leantea::net::threads

@@ -115,8 +115,7 @@ class ConnectionThread final : public app::Waker {
   void tell_time() noexcept { engine_->set_now(clock_.read()); }
   void turn();
 
-  static std::string peer_of(const app::Connection& connection);
-  static base::Millis delivery_age_of(const app::Connection& connection);
+  static int descriptor_of(const app::Connection& connection);
 
   // Constant after start().
   app::ServerShared& shared_;

@@ -8,6 +8,7 @@
 
 #include "app/application.hpp"
 #include "base/assert.hpp"
+#include "net/peer_inquiry.hpp"
 #include "net/thread_name.hpp"
 
 namespace leantea::net::uring {
@@ -32,8 +33,7 @@ Loop::Loop(app::ServerShared& shared, LoopGroup& group, unsigned index, const Ri
       index_(index),
       sizes_(sizes),
       engine_(shared, *this, clock_.read()) {
-  engine_.set_peer_namer(&Loop::peer_of);
-  engine_.set_delivery_age(&Loop::delivery_age_of);
+  engine_.set_peer_inquiry(kPeerInquiry<&Loop::descriptor_of>);
 }
 
 Loop::~Loop() = default;
@@ -511,12 +511,6 @@ bool Loop::may_end() noexcept {
   return gifts_.compare_exchange_strong(none, kClosed);
 }
 
-std::string Loop::peer_of(const app::Connection& connection) {
-  return peer_name(channel_of(connection).fd);
-}
-
-base::Millis Loop::delivery_age_of(const app::Connection& connection) {
-  return delivery_age(channel_of(connection).fd);
-}
+int Loop::descriptor_of(const app::Connection& connection) { return channel_of(connection).fd; }
 
 }  // namespace leantea::net::uring

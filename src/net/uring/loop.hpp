@@ -131,8 +131,7 @@ class Loop final : public app::Waker {
   void end_ports();
   bool may_end() noexcept;
 
-  static std::string peer_of(const app::Connection& connection);
-  static base::Millis delivery_age_of(const app::Connection& connection);
+  static int descriptor_of(const app::Connection& connection);
 
   /// A loop with this many connections more than a neighbour, and a sixteenth of them on top, gives new
   /// ones away: the kernel's hash spreads 128 connections over two loops with a standard deviation of 11
