@@ -23,20 +23,9 @@
 #include <leantea/leantea.hpp>
 
 #include "support/client.hpp"
+#include "support/sanitized.hpp"
 
 namespace leantea::test {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
-#else
-inline constexpr bool kSanitized = false;
-#endif
 
 /// Loops count whole milliseconds, so what is due may come up to one early.
 inline constexpr std::chrono::milliseconds kTick = 1ms;

@@ -83,6 +83,12 @@ inline std::string read_until(int fd, std::string_view until) {
   return all;
 }
 
+/// Sends all of it on a socket that waits.
+inline void send_all(const End& socket, std::string_view bytes) {
+  EXPECT_EQ(::send(socket.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(bytes.size()));
+}
+
 /// A program with its arguments, started with, besides ours, one variable of the environment.
 class Process {
  public:
@@ -119,6 +125,7 @@ class Process {
     ::waitpid(pid_, nullptr, 0);
   }
 
+  pid_t id() const { return pid_; }
   void signal(int number) const { ::kill(pid_, number); }
   std::string out_until(std::string_view until) const { return read_until(out_.read.fd(), until); }
   std::string err_until(std::string_view until) const { return read_until(err_.read.fd(), until); }
@@ -163,16 +170,19 @@ class Serving {
   std::uint16_t port() const { return port_; }
   Process& process() { return process_; }
 
-  /// Sends bytes on a connection of their own, and returns all that comes until `until` or the end.
-  std::string exchange(std::string_view bytes, std::string_view until = "") const {
-    const End fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  End connect() const {
+    End fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_port = htons(port_);
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(::connect(fd.fd(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
-    EXPECT_EQ(::send(fd.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(bytes.size()));
+    return fd;
+  }
+  /// Sends bytes on a connection of their own, and returns all that comes until `until` or the end.
+  std::string exchange(std::string_view bytes, std::string_view until = "") const {
+    const End fd = connect();
+    send_all(fd, bytes);
     return read_until(fd.fd(), until);
   }
   std::string get(std::string_view path) const {
