@@ -279,7 +279,8 @@ struct Flags {
 void add_flags(CLI::App& cli, Flags& flags) {
   constexpr std::uint64_t kMostLoops = 1024;
   cli.set_version_flag("--version", "bench_server (LeanTea) " + std::string(kVersion));
-  cli.add_option("--host", flags.host, "Where to listen: a name or an address [127.0.0.1]");
+  cli.add_option("--host", flags.host,
+                 "Where to listen: a name or an address; empty for all [127.0.0.1]");
   cli.add_option("--port", flags.port, "Which port; 0 takes a free one [8080]")
       ->check(whole_number(0, 65535));
   cli.add_option("--address", flags.addresses,

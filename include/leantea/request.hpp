@@ -123,7 +123,8 @@ class Request {
   /// until the next call. The socket is not read while nobody asks and Limits::body_buffer_bytes wait.
   /// Does not return when the content breaks off: the handler is destroyed where it waits.
   [[nodiscard]] detail::ChunkAwaiter next_chunk() noexcept { return {exchange_}; }
-  /// `co_await r.read_body()`: the whole content (up to Limits::body_bytes); body() from then on.
+  /// `co_await r.read_body()`: the whole content (up to Limits::body_bytes), or what next_chunk() has left
+  /// of it; body() from then on, and nothing is left for next_chunk().
   [[nodiscard]] detail::BodyAwaiter read_body() noexcept { return {exchange_}; }
   /// The value of a trailer field, once the content has ended.
   std::optional<std::string_view> trailer(std::string_view name) const noexcept;

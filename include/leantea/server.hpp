@@ -22,7 +22,8 @@ namespace leantea {
 class Server;
 
 struct ServerOptions {
-  /// Listens on host:port when `addresses` is empty. Port 0 takes a free one, see Server::port().
+  /// Listens on host:port when `addresses` is empty. An empty host is all interfaces, IPv4 and IPv6. Port 0
+  /// takes a free one, see Server::port().
   std::string host = "127.0.0.1";
   std::uint16_t port = 8080;
   /// Any of "127.0.0.1:8080", "[::1]:8080", ":8080" (all interfaces, IPv4 and IPv6), "unix:/path",

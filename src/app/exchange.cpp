@@ -444,6 +444,7 @@ void Exchange::came_home() {
 bool Exchange::chunk_ready() const { return content_size_ != 0 || content_complete_; }
 
 std::optional<std::string_view> Exchange::take_chunk() {
+  if (!request_.body_.empty()) return std::nullopt;  // read_body() gave it, and body() shows it
   content_.resize(content_size_);
   chunk_.clear();
   std::swap(chunk_, content_);

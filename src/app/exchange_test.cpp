@@ -31,6 +31,14 @@ Router waiting_app() {
     co_await r.read_body();
     co_return Response::bytes(r.take_body());
   });
+  app.post("/mixed", [](Request& r) -> Task<Response> {
+    std::string all((co_await r.next_chunk()).value_or(""));
+    const std::string rest(co_await r.read_body());
+    all += rest;
+    const bool more = (co_await r.next_chunk()).has_value();
+    co_return Response::text(all + (more ? " and more" : "") +
+                             (r.body() == rest ? "" : ", not kept"));
+  });
   app.get("/sleep/{ms}", [](Request& r) -> Task<Response> {
     const int ms = std::stoi(std::string(r.param("ms")));
     const bool full = co_await sleep(std::chrono::milliseconds(ms));
@@ -86,6 +94,15 @@ TEST(Exchange, StreamsContentToTheHandler) {
   EXPECT_EQ(outcome_at_every_split(
                 "POST /whole HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello", waiting_app),
             "200 hello / open");
+}
+
+TEST(Exchange, GivesContentOnceInChunksOrWhole) {
+  for (const std::string content : {"hello", "a text that no string holds in itself"}) {
+    const std::string post =
+        "POST /mixed HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(content.size()) +
+        "\r\n\r\n" + content;
+    EXPECT_EQ(outcome_at_every_split(post, waiting_app), "200 " + content + " / open");
+  }
 }
 
 TEST(Exchange, AsksForContentWhenTheHandlerDoes) {
