@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/assert.hpp"
+#include "base/load_word.hpp"
 
 namespace leantea::app {
 
@@ -67,21 +68,16 @@ class TextTable {
   };
   static constexpr std::size_t kWord = sizeof(std::uint64_t);
 
-  template <class Word>
-  static Word load(const char* p) noexcept {
-    Word word = 0;
-    std::memcpy(&word, p, sizeof(word));
-    return word;
-  }
-
   [[gnu::always_inline]] static Ends ends_of(std::string_view text) noexcept {
     const char* const p = text.data();
     const std::size_t size = text.size();
     if (size >= kWord) [[likely]]
-      return {load<std::uint64_t>(p), load<std::uint64_t>(p + size - kWord)};
-    if (size >= 4) return {load<std::uint32_t>(p), load<std::uint32_t>(p + size - 4)};
-    if (size >= 2) return {load<std::uint16_t>(p), load<std::uint16_t>(p + size - 2)};
-    if (size == 1) return {load<std::uint8_t>(p), 0};
+      return {base::load_word<std::uint64_t>(p), base::load_word<std::uint64_t>(p + size - kWord)};
+    if (size >= 4)
+      return {base::load_word<std::uint32_t>(p), base::load_word<std::uint32_t>(p + size - 4)};
+    if (size >= 2)
+      return {base::load_word<std::uint16_t>(p), base::load_word<std::uint16_t>(p + size - 2)};
+    if (size == 1) return {base::load_word<std::uint8_t>(p), 0};
     return {};
   }
 
@@ -92,7 +88,7 @@ class TextTable {
     constexpr std::uint64_t kLast = 0xbb67'ae85'84ca'a73b;
     std::uint64_t hash = ends.last * kLast + (std::uint64_t{scope} << 32) + text.size();
     for (std::size_t at = kWord; at + kWord < text.size(); at += kWord) [[unlikely]]
-      hash = (std::rotl(hash, 29) ^ load<std::uint64_t>(text.data() + at)) * kLast;
+      hash = (std::rotl(hash, 29) ^ base::load_word<std::uint64_t>(text.data() + at)) * kLast;
     hash = (std::rotl(hash, 32) ^ ends.first) * kFirst;
     return static_cast<std::size_t>(hash >> shift_);
   }

@@ -7,8 +7,8 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <cstring>
 
+#include "base/load_word.hpp"
 #include "base/scan_impl.hpp"
 
 // Each instruction set has its own code here.
@@ -53,13 +53,6 @@ struct Control {
 };
 #endif
 
-template <typename Word>
-std::uint64_t load(const char* p) noexcept {
-  Word word;
-  std::memcpy(&word, p, sizeof word);
-  return word;
-}
-
 inline auto from_words(std::uint64_t first, std::uint64_t second) noexcept {
 #if defined(__SSE2__)
   return _mm_set_epi64x(static_cast<long long>(second), static_cast<long long>(first));
@@ -73,8 +66,8 @@ inline auto from_words(std::uint64_t first, std::uint64_t second) noexcept {
 template <typename Kernel, typename Word>
 const char* in_two_words(const char* p, const char* end) noexcept {
   constexpr unsigned kWord = sizeof(Word);
-  const std::uint64_t first = load<Word>(p);
-  const std::uint64_t last = load<Word>(end - kWord);
+  const std::uint64_t first = load_word<Word>(p);
+  const std::uint64_t last = load_word<Word>(end - kWord);
   Mask16 hits = 0;
   if constexpr (kWord == 8) {
     hits = Kernel::hits(from_words(first, last));

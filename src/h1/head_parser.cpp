@@ -4,11 +4,11 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 
 #include "base/assert.hpp"
+#include "base/load_word.hpp"
 #include "base/scan.hpp"
 #include "h1/field_line.hpp"
 #include "http/byte_set.hpp"
@@ -115,13 +115,6 @@ std::optional<Status> judge_version(std::string_view text, Version& version) noe
           .consumed = static_cast<std::uint32_t>(distance(line, text_end) + kLineEnd.size())};
 }
 
-template <typename Word>
-Word word_at(const char* p) noexcept {
-  Word word;
-  std::memcpy(&word, p, sizeof word);
-  return word;
-}
-
 /// Four characters as the word they are in memory.
 consteval std::uint32_t word(const char (&text)[5]) {
   return std::bit_cast<std::uint32_t>(std::array<char, 4>{text[0], text[1], text[2], text[3]});
@@ -142,7 +135,7 @@ consteval std::uint64_t word(const char (&text)[9]) {
 
   Method method = Method::kGet;
   const char* target = line + 4;
-  switch (word_at<std::uint32_t>(line)) {
+  switch (base::load_word<std::uint32_t>(line)) {
     case word("GET "):
       break;
     case word("PUT "):
@@ -172,7 +165,7 @@ consteval std::uint64_t word(const char (&text)[9]) {
   if (target_size > limits.target_bytes) [[unlikely]]
     return 0;
   Version version;
-  switch (word_at<std::uint64_t>(target_end + 1)) {
+  switch (base::load_word<std::uint64_t>(target_end + 1)) {
     case word("HTTP/1.1"):
       version = Version::kHttp11;
       break;

@@ -9,12 +9,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 
 #ifdef __SSSE3__
 #include <tmmintrin.h>
 #endif
+
+#include "base/load_word.hpp"
 
 namespace leantea::http {
 
@@ -23,23 +24,21 @@ namespace leantea::http {
 /// instead of passing the end.
 /// REQUIRES: size < 16.
 inline __m128i load_less_than_16(const char* p, std::size_t size) noexcept {
-  const auto load = [](const char* at, auto word) {
-    std::memcpy(&word, at, sizeof word);
-    return static_cast<std::uint64_t>(word);
-  };
   if (size >= 8) {
-    const std::uint64_t low = load(p, std::uint64_t{});
-    const std::uint64_t high = load(p + size - 8, std::uint64_t{});
+    const std::uint64_t low = base::load_word<std::uint64_t>(p);
+    const std::uint64_t high = base::load_word<std::uint64_t>(p + size - 8);
     // Shifted in two steps, because all of it goes when size is 8.
     const std::uint64_t rest = high >> 8 >> (8 * (15 - size));
     return _mm_set_epi64x(static_cast<long long>(rest), static_cast<long long>(low));
   }
   std::uint64_t bytes = 0;
   if (size >= 4) {
-    bytes = load(p, std::uint32_t{}) | load(p + size - 4, std::uint32_t{}) << (8 * (size - 4));
+    const auto load = base::load_word<std::uint32_t>;
+    bytes = load(p) | std::uint64_t{load(p + size - 4)} << (8 * (size - 4));
   } else if (size > 0) {
-    bytes = load(p, std::uint8_t{}) | load(p + size / 2, std::uint8_t{}) << (8 * (size / 2)) |
-            load(p + size - 1, std::uint8_t{}) << (8 * (size - 1));
+    const auto load = base::load_word<std::uint8_t>;
+    bytes = load(p) | std::uint64_t{load(p + size / 2)} << (8 * (size / 2)) |
+            std::uint64_t{load(p + size - 1)} << (8 * (size - 1));
   }
   return _mm_cvtsi64_si128(static_cast<long long>(bytes));
 }

@@ -8,9 +8,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 #include <type_traits>
+
+#include "base/load_word.hpp"
 
 namespace leantea::http {
 
@@ -85,11 +86,7 @@ bool is_name(const char* name) noexcept {
   static_assert(kSize >= sizeof(Word) && kSize <= 3 * sizeof(Word));
   static constexpr auto kText = kName.text;
   static constexpr auto kCaseBits = kName.case_bits();
-  const auto word = [](const char* at) {
-    Word value;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-  };
+  constexpr auto word = base::load_word<Word>;
   const auto differs = [&](std::size_t at) {
     return static_cast<Word>((word(name + at) | word(kCaseBits.data() + at)) ^
                              word(kText.data() + at));

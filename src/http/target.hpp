@@ -13,6 +13,8 @@
 
 #include <leantea/http.hpp>
 
+#include "base/load_word.hpp"
+
 namespace leantea::http {
 
 enum class TargetForm : std::uint8_t { kOrigin, kAbsolute, kAuthority, kAsterisk };
@@ -63,11 +65,7 @@ class HostCheck {
   [[gnu::noinline]] bool valid_otherwise(std::string_view value) noexcept;
   /// Most hosts are two words that may overlap. REQUIRES: size_ >= kShortest.
   bool same_as_last(const char* value) const noexcept {
-    const auto word = [](const char* p) {
-      std::uint64_t bytes;
-      std::memcpy(&bytes, p, sizeof bytes);
-      return bytes;
-    };
+    constexpr auto word = base::load_word<std::uint64_t>;
     if (size_ > 2 * kShortest) return std::memcmp(value, bytes_.data(), size_) == 0;
     const std::size_t last = size_ - kShortest;
     return ((word(value) ^ word(bytes_.data())) |
