@@ -122,8 +122,7 @@ TEST(Connection, RefusesWhatIsMalformedAndLingers) {
   for (const std::string_view bytes :
        {"GET /health HTTP/1.1\r\n\r\n", "GET /health HTTP/1.1\r\nHost: a\nX: y\r\n\r\n",
         "GET  /health HTTP/1.1\r\nHost: a\r\n\r\n", "GET /health HTTP/1.1\r\nHost : a\r\n\r\n",
-        "GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: "
-        "chunked\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
         "\x16\x03\x01\x02\x05\x01\x05"}) {
     Wire wire(bench_app());
     EXPECT_EQ(wire.receive(bytes).answers(), "400 Bad Request") << bytes;

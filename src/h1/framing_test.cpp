@@ -160,8 +160,7 @@ TEST_F(Chunked, IsNotGuessedAt) {
                             "xchunked y",
                             "chunked\x85",
                             "\240chunked",
-                            "chun\xe2\x84\xaa"
-                            "ed",
+                            "chun\342\204\252ed",
                             "chunked\t,\tchunked",
                             "chunk ed",
                             "(chunked)"})

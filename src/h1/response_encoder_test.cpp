@@ -88,6 +88,20 @@ TEST_F(Encoder, WritesBodiesOfEverySize) {
   }
 }
 
+TEST(PutNumber, WritesEveryNumberOfDigits) {
+  std::uint64_t power = 1;
+  for (int digits = 1; digits <= 20; ++digits, power *= 10) {
+    for (const std::uint64_t number : {power - 1, power, power + 1}) {
+      std::array<char, 20> space;
+      EXPECT_EQ(std::string(space.data(), encoding::put_number(space.data(), number)),
+                std::to_string(number));
+    }
+  }
+  std::array<char, 20> space;
+  EXPECT_EQ(std::string(space.data(), encoding::put_number(space.data(), UINT64_MAX)),
+            std::to_string(UINT64_MAX));
+}
+
 TEST_F(Encoder, WritesMoreFieldsThanABlockHolds) {
   Response response = Response::text("OK");
   std::string fields;

@@ -60,6 +60,7 @@ constexpr std::array kTestedElsewhere = {
     TestedElsewhere{"src/net/refused_sockets.cpp", "tests/backends/"},
     TestedElsewhere{"src/net/thread_name.cpp", "tests/backends/"},
     TestedElsewhere{"src/net/libuv/", "tests/backends/"},
+    TestedElsewhere{"src/net/loop/", "tests/backends/"},
     TestedElsewhere{"src/net/reactor/", "tests/backends/"},
     TestedElsewhere{"src/net/threads/", "tests/backends/"},
     TestedElsewhere{"src/net/uring/", "tests/backends/"},

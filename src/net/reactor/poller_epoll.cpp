@@ -9,7 +9,7 @@
 #include "base/assert.hpp"
 #include "net/socket.hpp"
 
-namespace leantea::net {
+namespace leantea::net::readiness {
 namespace {
 
 constexpr std::uint32_t bits_of(Interest interest) noexcept {
@@ -71,4 +71,4 @@ void EpollPoller::wake() noexcept {
   [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
 }
 
-}  // namespace leantea::net
+}  // namespace leantea::net::readiness

@@ -10,7 +10,7 @@
 #include "base/assert.hpp"
 #include "net/socket.hpp"
 
-namespace leantea::net {
+namespace leantea::net::readiness {
 namespace {
 
 constexpr std::uintptr_t kWakeIdent = 0;
@@ -111,4 +111,4 @@ void KqueuePoller::wake() noexcept {
   kevent(kqueue_.get(), &change, 1, nullptr, 0, nullptr);
 }
 
-}  // namespace leantea::net
+}  // namespace leantea::net::readiness

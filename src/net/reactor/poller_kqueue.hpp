@@ -18,12 +18,14 @@
 #include <string>
 
 #include "net/listener.hpp"
-#include "net/reactor/interest.hpp"
+#include "net/readiness/interest.hpp"
 
-namespace leantea::net {
+namespace leantea::net::readiness {
 
 class KqueuePoller {
  public:
+  /// Whether a watched descriptor may be closed without remove().
+  static constexpr bool kForgetsClosed = true;
   using Event = struct kevent;
 
   KqueuePoller() noexcept = default;
@@ -39,7 +41,7 @@ class KqueuePoller {
   int add_listener(int fd, bool shared, void* tag) noexcept;
   /// Changes what is told about `fd`. Zero, or the errno value. REQUIRES: watched with `from`.
   int change(int fd, Interest from, Interest to, void* tag) noexcept;
-  /// Stops watching. Not needed before close(), unless the socket has other descriptors.
+  /// Stops watching.
   void remove(int fd) noexcept;
 
   /// Waits for events, at most `timeout_ms` (-1: for ever); how many there are.
@@ -72,4 +74,4 @@ class KqueuePoller {
   std::array<Event, kBatch> events_;
 };
 
-}  // namespace leantea::net
+}  // namespace leantea::net::readiness

@@ -75,7 +75,7 @@ class ConnectionThread final : public app::Waker {
   static constexpr int kNothing = -1;
   static constexpr int kDismissed = -2;
 
-  // The bounds of a turn; see reactor/loop.hpp.
+  // The bounds of a turn; see readiness/loop.hpp.
   static constexpr int kReceivesPerTurn = 4;
   static constexpr int kSendsPerTurn = 4;
   static constexpr std::size_t kReceiveBytes = 64 * 1024;

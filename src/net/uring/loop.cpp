@@ -13,74 +13,12 @@
 
 namespace leantea::net::uring {
 
-/// A socket on its way to another loop. Delivers itself, and is gone then.
-struct Loop::Gift final : base::MailItem {
-  Gift(Loop& to, int socket) noexcept : loop(to), fd(socket) {}
+Loop::Loop(app::ServerShared& shared, Group& group, const RingSizes& sizes)
+    : EventLoop(shared, group, kPeerInquiry<&descriptor_of<Channel>>), sizes_(sizes) {}
 
-  void deliver() override {
-    loop.gifts_.fetch_sub(1, std::memory_order_relaxed);
-    loop.open_channel(fd);
-    delete this;
-  }
-
-  Loop& loop;
-  const int fd;
-};
-
-Loop::Loop(app::ServerShared& shared, LoopGroup& group, unsigned index, const RingSizes& sizes)
-    : shared_(shared),
-      group_(group),
-      index_(index),
-      sizes_(sizes),
-      engine_(shared, *this, clock_.read()) {
-  engine_.set_peer_inquiry(kPeerInquiry<&Loop::descriptor_of>);
-}
-
-Loop::~Loop() = default;
-
-Loop::Opened Loop::open(std::vector<Listener> listeners) {
-  for (Listener& listener : listeners) {
-    ports_.push_back(std::make_unique<Port>(std::move(listener)));
-  }
-  return ring_.open_waker();
-}
-
-void Loop::run(std::promise<Opened> opened) {
-  name_this_thread("leantea/" + std::to_string(index_));
-  Opened outcome = ring_.open(sizes_);
-  const bool works = outcome.has_value();
-  if (works) gifts_.store(0);
-  opened.set_value(std::move(outcome));
-  if (!works) return;
-  watch_ports();
+void Loop::run() {
   while (!may_end()) turn();
   ring_.close();
-}
-
-void Loop::wake() noexcept {
-  if (!woken_.exchange(true)) ring_.wake();
-}
-
-void Loop::drain(base::Millis deadline) noexcept {
-  base::Millis before = drain_until_.load();
-  while (deadline < before && !drain_until_.compare_exchange_weak(before, deadline)) {
-  }
-  wake();
-}
-
-bool Loop::give(int fd) {
-  // Counted before it is sent: a loop does not end while something is on its way to it.
-  std::uint32_t gifts = gifts_.load();
-  do {
-    if (gifts == kClosed) return false;
-  } while (!gifts_.compare_exchange_weak(gifts, gifts + 1));
-  engine_.post(*new Gift(*this, fd));
-  return true;
-}
-
-std::uint32_t Loop::load() const noexcept {
-  const std::uint32_t gifts = gifts_.load(std::memory_order_relaxed);
-  return load_.load(std::memory_order_relaxed) + (gifts == kClosed ? 0 : gifts);
 }
 
 // ---- One turn ----
@@ -96,14 +34,6 @@ void Loop::turn() {
   channels_.end_turn();
 }
 
-int Loop::wait_ms() const noexcept {
-  const int wait = engine_.wait_ms();
-  const base::Millis due = std::min({gate_.opens_at(), refused_.due(), ports_close_at_});
-  if (due == AcceptGate::kNever) return wait;
-  const auto own = static_cast<int>(std::max<base::Millis>(due - engine_.now().mono, 0));
-  return wait < 0 ? own : std::min(wait, own);
-}
-
 void Loop::dispatch(const Event& event) {
   const Tag tag = Ring::tag(event);
   switch (tag.operation()) {
@@ -115,8 +45,7 @@ void Loop::dispatch(const Event& event) {
     case Operation::kAccept:
       return accept_done(tag.object<Port>(), event);
     case Operation::kWake:
-      // Cleared before the mail is taken: who posts after that wakes us again.
-      woken_.store(false);
+      woken();
       if (!Ring::more(event)) ring_.watch_wake();
       return;
     case Operation::kNone:
@@ -131,7 +60,8 @@ void Loop::make_due(Channel& channel) {
 /// What happened to a connection in this turn is over; now it is asked what it wants. Between here and the
 /// next wait nothing happens to it, so what it shows as output may be handed to the kernel.
 void Loop::settle_due() {
-  while (app::Connection* connection = engine_.take_touched()) make_due(channel_of(*connection));
+  while (app::Connection* connection = engine_.take_touched())
+    make_due(channel_of<Channel>(*connection));
   for (Channel* channel : due_) {
     if (channel->is_open()) settle(*channel);
   }
@@ -143,18 +73,6 @@ void Loop::settle_due() {
   fed_.clear();
 }
 
-void Loop::keep_time() {
-  const base::Millis now = engine_.now().mono;
-  if (gate_.may_open(now)) resume_accepting();
-  if (refused_.due() <= now) refused_.expire(now);
-  if (ports_close_at_ <= now) close_ports();
-  if (ports_closed_ && !ports_.empty()) end_ports();
-  if (const base::Millis until = drain_until_.load(std::memory_order_acquire);
-      until != draining_until_) {
-    begin_drain(until);
-  }
-}
-
 // ---- Listeners ----
 
 void Loop::accept_done(Port& port, const Event& event) {
@@ -164,7 +82,12 @@ void Loop::accept_done(Port& port, const Event& event) {
   } else if (event.res != -ECANCELED) {
     accept_failed(classify(-event.res));
   }
-  if (!port.watched && gate_.is_open()) watch(port);
+  if (port.watched) return;
+  if (ports_closed_) {
+    forget_unwatched_ports();
+  } else if (gate_.is_open()) {
+    watch(port);
+  }
 }
 
 /// The ring accepts what there is, also when there is no place for it: then the client waits here rather than
@@ -173,71 +96,25 @@ void Loop::accepted(int fd) {
   if (waiting_.empty() && engine_.take_place()) {
     welcome(fd);
   } else if (engine_.refuses_above_connections()) {
-    refused_.refuse(fd, engine_.refusal(), engine_.now().mono);
+    refuse(fd);
   } else {
     waiting_.push_back(fd);
-    pause_accepting("as many connections as Limits::connections allows");
+    pause_for_places();
   }
-}
-
-/// A place has been taken for the socket.
-void Loop::welcome(int fd) {
-  Loop& home = home_for_next();
-  if (&home == this || !home.give(fd)) open_channel(fd);
 }
 
 void Loop::open_channel(int fd) {
   Channel& channel = channels_.open(engine_, fd);
-  load_.store(engine_.connection_count(), std::memory_order_relaxed);
+  note_load();
   settle(channel);
 }
 
 /// Takes a connection without the ring. True when another may be waiting.
 bool Loop::accept_one(Port& port) {
-  const Listener& listener = port.listener;
-  const AcceptResult next = accept_next(listener.fd(), listener.tcp_nodelay(), Blocking::kNo);
+  const AcceptResult next = take_next(port);
   if (next.error == IoError::kNone) accepted(next.fd);
   return next.error == IoError::kNone || next.error == IoError::kNextPlease ||
          next.error == IoError::kGone;
-}
-
-void Loop::accept_failed(IoError error) {
-  switch (error) {
-    case IoError::kWouldBlock:
-    case IoError::kNextPlease:
-    case IoError::kGone:
-      return;  // accept(2) passes on network errors of the new connection
-    case IoError::kNone:
-    case IoError::kNoResources:
-    case IoError::kBroken:
-      break;
-  }
-  pause_accepting("no file descriptors or memory left (ulimit -n)");
-}
-
-/// This loop, or a neighbour that has clearly less to do.
-Loop& Loop::home_for_next() noexcept {
-  const auto loops = static_cast<unsigned>(group_.loops.size());
-  const std::uint32_t own = load();
-  Loop* home = this;
-  std::uint32_t least = own;
-  for (unsigned i = 0; i < std::min(kNeighbours, loops - 1); ++i) {
-    Loop& neighbour = *group_.loops[next_neighbour_++ % loops];
-    const std::uint32_t load = neighbour.load();
-    if (load + load / 16 + kGiveAbove < own && load < least) {
-      home = &neighbour;
-      least = load;
-    }
-  }
-  return *home;
-}
-
-void Loop::pause_accepting(std::string_view why) {
-  const base::Millis now = engine_.now().mono;
-  gate_.shut(now);
-  unwatch_ports();
-  if (!group_.shortage_line.due(now)) return;
-  shared_.application.log("accepting is paused, new connections wait: " + std::string(why));
 }
 
 void Loop::resume_accepting() {
@@ -245,10 +122,10 @@ void Loop::resume_accepting() {
     welcome(waiting_.front());
     waiting_.pop_front();
   }
-  if (waiting_.empty() && (engine_.has_place() || engine_.refuses_above_connections())) {
-    watch_ports();
+  if (waiting_.empty()) {
+    EventLoop::resume_accepting();
   } else {
-    gate_.shut(engine_.now().mono);
+    try_later();
   }
 }
 
@@ -267,6 +144,15 @@ void Loop::unwatch_ports() noexcept {
     if (!port->watched || std::exchange(port->cancelling, true)) continue;
     ring_.cancel({port.get(), Operation::kAccept});
   }
+}
+
+void Loop::forget_ports() {
+  ports_closed_ = true;
+  forget_unwatched_ports();
+}
+
+void Loop::forget_unwatched_ports() noexcept {
+  std::erase_if(ports_, [](const auto& port) { return !port->watched; });
 }
 
 // ---- Channels ----
@@ -465,52 +351,19 @@ void Loop::close_channel(Channel& channel) {
   const bool reset = channel.connection.reset_on_close();
   cancel_operations(channel);
   channels_.close(channel);
-  close_socket(fd, reset);
-  load_.store(engine_.connection_count(), std::memory_order_relaxed);
-  gate_.room_made();
+  socket_done(fd, reset);
 }
 
 // ---- The end ----
 
-void Loop::begin_drain(base::Millis deadline) {
-  const bool first = draining_until_ == AcceptGate::kNever;
-  draining_until_ = deadline;
-  engine_.begin_drain(deadline);
-  if (!first) return;
-  for (const auto& port : ports_) port->listener.stop_handshakes();
-  ports_close_at_ = engine_.now().mono + Listener::kHandshakeGraceMs;
-}
-
-/// The second step of closing listeners, after stop_handshakes() and its grace: takes who is left. The ring
-/// may have had no turn for them yet.
-void Loop::close_ports() {
-  ports_close_at_ = AcceptGate::kNever;
-  for (const auto& port : ports_) {
-    while (accept_one(*port)) {
-    }
-  }
-  unwatch_ports();
-  ports_closed_ = true;
-}
-
-/// The last step, when the accepts have ended. Those who still wait for a place do so until the deadline.
-void Loop::end_ports() {
-  std::erase_if(ports_, [](const auto& port) { return !port->watched; });
-}
-
+/// Those who still wait for a place do so until the deadline.
 bool Loop::may_end() noexcept {
-  if (draining_until_ == AcceptGate::kNever) return false;
+  if (!is_draining()) return false;
   if (draining_until_ <= engine_.now().mono) {
     for (const int fd : waiting_) close_socket(fd, /*reset=*/false);
     waiting_.clear();
   }
-  if (!ports_.empty() || !waiting_.empty() || channels_.in_use() != 0 || !engine_.finished()) {
-    return false;
-  }
-  std::uint32_t none = 0;
-  return gifts_.compare_exchange_strong(none, kClosed);
+  return waiting_.empty() && channels_.in_use() == 0 && EventLoop::may_end();
 }
-
-int Loop::descriptor_of(const app::Connection& connection) { return channel_of(connection).fd; }
 
 }  // namespace leantea::net::uring

@@ -47,7 +47,7 @@ std::string Ring::setup_problem(int code) {
   }
 }
 
-/// On a thread of its own: see the note on threads in loop.hpp.
+/// On a thread of its own: see the note on threads in uring/loop.hpp.
 std::expected<void, std::string> Ring::available() {
   std::expected<void, std::string> result;
   try {

@@ -19,7 +19,6 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <future>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -31,6 +30,7 @@
 #include "app/application.hpp"
 #include "app/worker_pool.hpp"
 #include "net/clock.hpp"
+#include "net/uring/loop.hpp"
 
 namespace leantea::net::uring {
 namespace {
@@ -63,16 +63,16 @@ class Served {
  public:
   explicit Served(const RingSizes& sizes, Limits limits = {})
       : limits_(limits), application_(plain_router(), [](std::string_view) {}), workers_(1) {
-    group_.loops.push_back(std::make_unique<Loop>(shared_, group_, 0, sizes));
+    group_.loops.push_back(std::make_unique<Loop>(shared_, group_, sizes));
     auto listeners = open_listeners({"127.0.0.1:0"}, 1, {});
     EXPECT_TRUE(listeners.has_value());
     port_ = listeners->at(0).at(0).port();
     EXPECT_TRUE(loop().open(std::move(listeners->at(0))).has_value());
-    std::promise<Loop::Opened> opened;
-    auto outcome = opened.get_future();
-    thread_ = std::thread([this](auto told) { loop().run(std::move(told)); }, std::move(opened));
-    const auto result = outcome.get();
-    EXPECT_TRUE(result.has_value()) << result.error();
+    thread_ = std::thread([this] {
+      const auto begun = loop().begin();
+      EXPECT_TRUE(begun.has_value()) << begun.error();
+      if (begun) loop().run();
+    });
   }
   ~Served() { end(0ms); }
   Served(const Served&) = delete;
@@ -94,13 +94,13 @@ class Served {
   }
 
  private:
-  Loop& loop() { return *group_.loops.front(); }
+  EventLoop& loop() { return *group_.loops.front(); }
 
   Limits limits_;
   app::Application application_;
   app::WorkerPool workers_;
   app::ServerShared shared_{application_, limits_, workers_};
-  LoopGroup group_;
+  EventLoop::Group group_;
   std::uint16_t port_ = 0;
   std::thread thread_;
 };

@@ -1,9 +1,9 @@
-// Interest: what a loop wants to hear about a descriptor. The word that both pollers share.
+// Interest: what a loop wants to hear about a descriptor. The word that all pollers share.
 #pragma once
 
 #include <cstdint>
 
-namespace leantea::net {
+namespace leantea::net::readiness {
 
 /// A set of bits. Errors and the end of both directions are always told, also with kNothing.
 enum class Interest : std::uint8_t {
@@ -22,4 +22,4 @@ constexpr bool has(Interest set, Interest one) noexcept {
   return (static_cast<std::uint8_t>(set) & static_cast<std::uint8_t>(one)) != 0;
 }
 
-}  // namespace leantea::net
+}  // namespace leantea::net::readiness

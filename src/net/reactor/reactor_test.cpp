@@ -1,7 +1,5 @@
 // The reactor on real sockets: what is its own (interest, bounds, the listen queue, its loops). That
 // all backends behave alike is the suite in tests/backends.
-#include "net/reactor/loop.hpp"
-
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -27,7 +25,9 @@
 
 #include "app/application.hpp"
 #include "app/worker_pool.hpp"
-#include "net/reactor/reactor.hpp"
+#include "net/loop/loop_backend.hpp"
+#include "net/reactor/poller.hpp"
+#include "net/readiness/loop_impl.hpp"
 
 namespace leantea::net {
 namespace {
@@ -177,7 +177,8 @@ class Running {
   explicit Running(unsigned loops = 1, Limits limits = {})
       : limits_(limits),
         application_(routes(seen), [this](std::string_view line) { log_line(line); }),
-        reactor_(shared_, {.loops = loops}) {
+        reactor_("reactor", &make_loop<readiness::Loop<readiness::SystemPoller>>, shared_,
+                 {.loops = loops}) {
     auto listeners = open_listeners({"127.0.0.1:0"}, loops, {.reuse_port = loops > 1});
     port_ = listeners->at(0).at(0).port();
     const auto started = reactor_.start(std::move(*listeners));
@@ -205,7 +206,7 @@ class Running {
   app::Application application_;
   app::WorkerPool workers_{2};
   app::ServerShared shared_{application_, limits_, workers_};
-  Reactor reactor_;
+  LoopBackend reactor_;
   std::uint16_t port_ = 0;
 };
 
