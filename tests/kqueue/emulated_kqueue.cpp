@@ -83,7 +83,7 @@ void drop_closed(Queue& queue) {
 
 /// What poll() is to wait for in the place of a filter of this kind.
 short polled_for(short kind, const Filter& filter) {
-  if (kind == EVFILT_WRITE) return POLLOUT;
+  if (kind == EVFILT_WRITE) return is_for_end_only(filter) ? short{0} : short{POLLOUT};
   return is_for_end_only(filter) ? short{POLLRDHUP} : short{POLLIN | POLLRDHUP};
 }
 

@@ -11,14 +11,14 @@ namespace {
 std::atomic<std::int64_t> live{0};
 std::atomic<std::uint64_t> count{0};
 
-void* counted(void* memory) {
+[[maybe_unused]] void* counted(void* memory) {
   if (memory == nullptr) throw std::bad_alloc();
   live.fetch_add(static_cast<std::int64_t>(malloc_usable_size(memory)), std::memory_order_relaxed);
   count.fetch_add(1, std::memory_order_relaxed);
   return memory;
 }
 
-void uncounted(void* memory) noexcept {
+[[maybe_unused]] void uncounted(void* memory) noexcept {
   if (memory == nullptr) return;
   live.fetch_sub(static_cast<std::int64_t>(malloc_usable_size(memory)), std::memory_order_relaxed);
   std::free(memory);
@@ -31,6 +31,13 @@ std::int64_t live_bytes() noexcept { return live.load(std::memory_order_relaxed)
 std::uint64_t allocation_count() noexcept { return count.load(std::memory_order_relaxed); }
 }  // namespace leantea::test
 
+// ThreadSanitizer's runtime has these, too, and is linked whole: there nothing is counted.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LEANTEA_COUNTS_NOTHING 1
+#endif
+#endif
+#ifndef LEANTEA_COUNTS_NOTHING
 void* operator new(std::size_t size) { return counted(std::malloc(size)); }
 void* operator new[](std::size_t size) { return counted(std::malloc(size)); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
@@ -44,3 +51,4 @@ void operator delete(void* memory, std::size_t) noexcept { uncounted(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { uncounted(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { uncounted(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { uncounted(memory); }
+#endif

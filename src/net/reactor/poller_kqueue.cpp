@@ -27,15 +27,24 @@ struct Changes {
   }
 };
 
+/// Filters with this low-water mark tell only an end.
+constexpr std::intptr_t kNeverReached = std::numeric_limits<int>::max();
+
 enum class ReadFilter : std::uint8_t { kNone, kBytes, kEndOnly };
+enum class WriteFilter : std::uint8_t { kNone, kRoom, kBreakOnly };
 
 constexpr ReadFilter read_filter_of(Interest interest) noexcept {
   if (has(interest, Interest::kRead)) return ReadFilter::kBytes;
   return has(interest, Interest::kEnd) ? ReadFilter::kEndOnly : ReadFilter::kNone;
 }
 
+/// Nobody else tells of a broken connection where nothing is asked for.
+constexpr WriteFilter write_filter_of(Interest interest) noexcept {
+  if (has(interest, Interest::kWrite)) return WriteFilter::kRoom;
+  return interest == Interest::kNothing ? WriteFilter::kBreakOnly : WriteFilter::kNone;
+}
+
 void push_read(Changes& changes, int fd, ReadFilter from, ReadFilter to, void* tag) {
-  constexpr std::intptr_t kNeverReached = std::numeric_limits<int>::max();
   if (from == to) return;
   if (to == ReadFilter::kNone) {
     changes.push(fd, EVFILT_READ, EV_DELETE, 0, 0, tag);
@@ -46,10 +55,15 @@ void push_read(Changes& changes, int fd, ReadFilter from, ReadFilter to, void* t
   }
 }
 
-void push_write(Changes& changes, int fd, Interest from, Interest to, void* tag) {
-  const bool on = has(to, Interest::kWrite);
-  if (on == has(from, Interest::kWrite)) return;
-  changes.push(fd, EVFILT_WRITE, on ? EV_ADD : EV_DELETE, 0, 0, tag);
+void push_write(Changes& changes, int fd, WriteFilter from, WriteFilter to, void* tag) {
+  if (from == to) return;
+  if (to == WriteFilter::kNone) {
+    changes.push(fd, EVFILT_WRITE, EV_DELETE, 0, 0, tag);
+  } else if (to == WriteFilter::kRoom) {
+    changes.push(fd, EVFILT_WRITE, EV_ADD, 0, 0, tag);
+  } else {
+    changes.push(fd, EVFILT_WRITE, EV_ADD, NOTE_LOWAT, kNeverReached, tag);
+  }
 }
 
 int control(int kqueue, const Changes& changes) noexcept {
@@ -75,23 +89,28 @@ std::expected<void, std::string> KqueuePoller::open() {
 
 int KqueuePoller::add(int fd, Interest interest, void* tag) noexcept {
   LEANTEA_ASSERT(tag != nullptr);
-  return change(fd, Interest::kNothing, interest, tag);
+  return change(fd, Interest::kUnwatched, interest, tag);
 }
 
 int KqueuePoller::add_listener(int fd, bool /*shared*/, void* tag) noexcept {
   LEANTEA_ASSERT(tag != nullptr);
-  return change(fd, Interest::kNothing, Interest::kRead, tag);
+  return change(fd, Interest::kUnwatched, Interest::kRead, tag);
 }
 
 int KqueuePoller::change(int fd, Interest from, Interest to, void* tag) noexcept {
   Changes changes;
   push_read(changes, fd, read_filter_of(from), read_filter_of(to), tag);
-  push_write(changes, fd, from, to, tag);
+  push_write(changes, fd, write_filter_of(from), write_filter_of(to), tag);
   return control(kqueue_.get(), changes);
 }
 
 void KqueuePoller::remove(int fd) noexcept {
-  change(fd, Interest::kRead, Interest::kNothing, nullptr);
+  // One by one: a filter that is not there is an error, which ends the changes behind it.
+  for (const int filter : {EVFILT_READ, EVFILT_WRITE}) {
+    Changes changes;
+    changes.push(fd, static_cast<short>(filter), EV_DELETE, 0, 0, nullptr);
+    control(kqueue_.get(), changes);
+  }
 }
 
 int KqueuePoller::wait(int timeout_ms) noexcept {

@@ -6,7 +6,8 @@
 //
 // Where it is bent to the model of epoll: a descriptor has two filters here, one per direction, so a
 // descriptor ready for both makes two events with one tag; and that a peer has ended its side is told by
-// the read filter, which for kEnd alone gets a low-water mark that no amount of bytes reaches.
+// the read filter, which for kEnd alone gets a low-water mark that no amount of bytes reaches. So does the write
+// filter for kNothing, which then tells only that the connection is broken.
 #pragma once
 
 #include <sys/types.h>
