@@ -144,7 +144,8 @@ TEST_P(Listening, WhereConnectionsAreHeldBackUntilTheirFirstByte) {
   EXPECT_EQ(client.ask(get("/health")), "200 OK");
   EXPECT_EQ(client.ask(get("/health")), "200 OK");
 #ifdef __linux__
-  EXPECT_EQ(server->connections(), 1U);
+  // Who looks for another has a place for it meanwhile.
+  EXPECT_TRUE(eventually([this] { return server->connections() == 1; }));
 #endif
   EXPECT_EQ(silent.ask(get("/health")), "200 OK");
 }

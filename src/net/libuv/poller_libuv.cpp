@@ -1,11 +1,13 @@
 #include "net/libuv/poller_libuv.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -31,6 +33,13 @@ int bits_of(Interest interest) noexcept {
                    (has(interest, Interest::kWrite) ? UV_WRITABLE : 0) |
                    (has(interest, Interest::kEnd) ? UV_DISCONNECT : 0);
   return bits != 0 ? bits : UV_PRIORITIZED;
+}
+
+bool is_broken(const uv_poll_t& handle) noexcept {
+  uv_os_fd_t fd = -1;
+  if (uv_fileno(reinterpret_cast<const uv_handle_t*>(&handle), &fd) != 0) return true;
+  pollfd asked{.fd = fd, .events = 0, .revents = 0};
+  return ::poll(&asked, 1, 0) == 1;  // errors and hang-ups are always told
 }
 
 /// libuv aborts where a loop's epoll instance is the last descriptor there is, or the last but one: with its first
@@ -171,6 +180,9 @@ void LibuvPoller::on_ready(uv_poll_t* handle, int status, int bits) {
     // libuv has stopped watching. Who reads, or accepts, is told what it is.
     bits = UV_PRIORITIZED;
     poller.start(watch, watch.bits);
+  } else if ((bits & UV_PRIORITIZED) != 0 && !is_broken(*handle)) {
+    bits &= ~UV_PRIORITIZED;  // urgent data, which is nothing to us
+    if (bits == 0) return;
   }
   poller.note(watch, bits);
 }

@@ -10,9 +10,10 @@
 // client that leaves while its input is not wanted, and two more callbacks on the way of each request.
 //
 // Where it is bent to the model of epoll: its callbacks only note events, which the loop takes when uv_run() has
-// returned; it tells nothing about a descriptor it watches for nothing, so UV_PRIORITIZED stands for that: with it an
-// error or a hang-up is told; it stops watching where there is an error, and is told to go on; and a handle lives
-// until its close callback, so there is one on the heap for each watched descriptor (160 bytes and 24).
+// returned; it tells nothing about a descriptor it watches for nothing, so UV_PRIORITIZED stands for that: with it
+// an error or a hang-up is told (on Linux; elsewhere libuv tells of leaving clients only while they are read); it
+// stops watching where there is an error, and is told to go on; and a handle lives until its close callback, so
+// there is one on the heap for each watched descriptor (160 bytes and 24).
 #pragma once
 
 #include <cstddef>

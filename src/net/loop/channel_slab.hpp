@@ -34,9 +34,9 @@ int descriptor_of(const app::Connection& connection) {
 }
 
 /// A Channel has, first, a union of `app::Connection connection` (while it is open) and `Channel* next` (else:
-/// the slab's); `std::int32_t fd`, -1 while it is not open; begin() and end(), which make its other members what
-/// they are when a connection begins, and free what they own at its end; and busy(): whether somebody else still
-/// knows it.
+/// the slab's); `std::int32_t fd`, -1 while it is not open (is_open()); begin() and end(), which make its other
+/// members what they are when a connection begins, and free what they own at its end; and busy(): whether
+/// somebody else still knows it.
 template <class Channel>
 class ChannelSlab {
  public:

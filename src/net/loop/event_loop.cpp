@@ -69,8 +69,9 @@ std::uint32_t EventLoop::load() const noexcept {
 // ---- The parts of a turn ----
 
 void EventLoop::woken() {
-  // Cleared before the mail is taken: who posts after that wakes us again.
-  woken_.store(false);
+  // Cleared before the mail is taken: who posts after that wakes us again. An exchange, which sees what those have
+  // posted who found it set.
+  woken_.exchange(false);
   if (const base::Millis until = drain_until_.load(); until != draining_until_) begin_drain(until);
 }
 

@@ -79,7 +79,7 @@ class EventLoop : public app::Waker {
   /// Asks to hear of new connections on all ports that are not watched.
   virtual void watch_ports() = 0;
   virtual void unwatch_ports() noexcept = 0;
-  /// No port is watched, or will be soon, and none is to be any more: ports_ may be emptied.
+  /// Drops the ports, those that are still watched (they have been asked to end) when they have ended.
   virtual void forget_ports() = 0;
   /// The gate is open again.
   virtual void resume_accepting();

@@ -1,5 +1,6 @@
 #include "net/loop/loop_backend.hpp"
 
+#include <functional>
 #include <future>
 #include <string>
 #include <system_error>

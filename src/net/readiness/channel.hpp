@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "app/connection.hpp"
-#include "net/loop/channel_slab.hpp"
 #include "net/readiness/interest.hpp"
 
 namespace leantea::net::readiness {

@@ -10,7 +10,7 @@
 //     turn also closes all idle connections).
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <memory>
 #include <vector>
 

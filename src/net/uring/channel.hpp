@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "app/connection.hpp"
-#include "net/loop/channel_slab.hpp"
 #include "net/uring/held_input.hpp"
 #include "net/uring/operation.hpp"
 

@@ -6,10 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/application.hpp"
-#include "base/assert.hpp"
 #include "net/peer_inquiry.hpp"
-#include "net/thread_name.hpp"
 
 namespace leantea::net::uring {
 
@@ -99,7 +96,7 @@ void Loop::accepted(int fd) {
     refuse(fd);
   } else {
     waiting_.push_back(fd);
-    pause_for_places();
+    if (gate_.is_open()) pause_for_places();  // else more come than the accepts were ended for
   }
 }
 

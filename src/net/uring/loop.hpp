@@ -16,11 +16,12 @@
 //  5. every turn is bounded: by the completions taken at once, and by the memory of the BufferRing.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <deque>
 #include <string_view>
 #include <vector>
 
+#include "net/loop/channel_slab.hpp"
 #include "net/loop/event_loop.hpp"
 #include "net/uring/channel.hpp"
 #include "net/uring/ring.hpp"

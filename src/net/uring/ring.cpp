@@ -96,7 +96,10 @@ std::expected<void, std::string> Ring::open(const RingSizes& sizes) {
     return std::unexpected(setup_problem(-result));
   }
   opened_ = true;
-  if (auto made = buffers_.open(ring_, sizes); !made) return made;
+  if (auto made = buffers_.open(ring_, sizes); !made) {
+    close();  // here: it is the thread that made it
+    return made;
+  }
   // Saves the kernel a look-up of the ring per call. Without it everything works as well.
   io_uring_register_ring_fd(&ring_);
   watch_wake();
