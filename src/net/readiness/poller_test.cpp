@@ -1,6 +1,7 @@
 // What a readiness loop relies on, for each poller of this build.
 #include "net/readiness/poller.hpp"
 
+#include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -131,6 +132,28 @@ TYPED_TEST(PollerTest, TellsThatAConnectionIsBrokenToThoseWhoAskForNothing) {
   pair.peer.close();
   EXPECT_TRUE(this->tells(&TypeParam::broken));
   this->poller_.remove(pair.ours.get());
+}
+
+TYPED_TEST(PollerTest, TakesUrgentDataForNoBreak) {
+  const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const at = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(::bind(listener.get(), at, size), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  ASSERT_EQ(::getsockname(listener.get(), at, &size), 0);
+  const Fd peer(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::connect(peer.get(), at, size), 0);
+  const Fd ours(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+
+  int tag = 0;
+  ASSERT_EQ(this->poller_.add(ours.get(), Interest::kRead, &tag), 0);
+  ASSERT_EQ(this->poller_.change(ours.get(), Interest::kRead, Interest::kNothing, &tag), 0);
+  ASSERT_EQ(::send(peer.get(), "!", 1, MSG_OOB), 1);
+  EXPECT_TRUE(this->wait(50).empty());
+  this->poller_.remove(ours.get());
 }
 
 TYPED_TEST(PollerTest, TellsMoreThanItTakesAtOnceInSeveralWaits) {
