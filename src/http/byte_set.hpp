@@ -25,8 +25,8 @@ namespace leantea::http {
 /// REQUIRES: size < 16.
 inline __m128i load_less_than_16(const char* p, std::size_t size) noexcept {
   if (size >= 8) {
-    const std::uint64_t low = base::load_word<std::uint64_t>(p);
-    const std::uint64_t high = base::load_word<std::uint64_t>(p + size - 8);
+    const auto low = base::load_word<std::uint64_t>(p);
+    const auto high = base::load_word<std::uint64_t>(p + size - 8);
     // Shifted in two steps, because all of it goes when size is 8.
     const std::uint64_t rest = high >> 8 >> (8 * (15 - size));
     return _mm_set_epi64x(static_cast<long long>(rest), static_cast<long long>(low));

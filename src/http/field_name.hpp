@@ -86,10 +86,10 @@ bool is_name(const char* name) noexcept {
   static_assert(kSize >= sizeof(Word) && kSize <= 3 * sizeof(Word));
   static constexpr auto kText = kName.text;
   static constexpr auto kCaseBits = kName.case_bits();
-  constexpr auto word = base::load_word<Word>;
-  const auto differs = [&](std::size_t at) {
-    return static_cast<Word>((word(name + at) | word(kCaseBits.data() + at)) ^
-                             word(kText.data() + at));
+  const auto differs = [name](std::size_t at) {
+    return static_cast<Word>(
+        (base::load_word<Word>(name + at) | base::load_word<Word>(kCaseBits.data() + at)) ^
+        base::load_word<Word>(kText.data() + at));
   };
   Word difference = differs(0);
   if constexpr (kSize > 2 * sizeof(Word)) difference |= differs(sizeof(Word));

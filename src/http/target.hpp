@@ -65,11 +65,11 @@ class HostCheck {
   [[gnu::noinline]] bool valid_otherwise(std::string_view value) noexcept;
   /// Most hosts are two words that may overlap. REQUIRES: size_ >= kShortest.
   bool same_as_last(const char* value) const noexcept {
-    constexpr auto word = base::load_word<std::uint64_t>;
+    constexpr auto kLoad = base::load_word<std::uint64_t>;
     if (size_ > 2 * kShortest) return std::memcmp(value, bytes_.data(), size_) == 0;
     const std::size_t last = size_ - kShortest;
-    return ((word(value) ^ word(bytes_.data())) |
-            (word(value + last) ^ word(bytes_.data() + last))) == 0;
+    return ((kLoad(value) ^ kLoad(bytes_.data())) |
+            (kLoad(value + last) ^ kLoad(bytes_.data() + last))) == 0;
   }
 
   std::size_t size_ = SIZE_MAX;  ///< of the last valid value; no size before there is one
