@@ -19,6 +19,7 @@
 namespace leantea::tidy {
 namespace {
 
+using namespace std::chrono_literals;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
@@ -47,28 +48,52 @@ int run(const std::vector<std::string>& words) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/// The CPU time of compiling such a file, the best of three; of one when that is below `enough`.
+microseconds time_to_compile(const std::filesystem::path& source, milliseconds enough) {
+  const std::string include = std::string(LEANTEA_SOURCE_DIR) + "/include";
+  const std::string object = source.string() + ".o";
+  auto best = microseconds::max();
+  for (int i = 0; i < 3 && best > enough; ++i) {
+    const auto before = cpu_time_of_children();
+    EXPECT_EQ(
+        run({LEANTEA_CXX, "-std=c++23", "-O2", "-c", "-I", include, "-o", object, source.string()}),
+        0);
+    best = std::min(best, cpu_time_of_children() - before);
+  }
+  return best;
+}
+
+/// The standard headers that ours include, line by line.
+std::string standard_headers() {
+  std::string all;
+  for (const auto& file :
+       std::filesystem::directory_iterator(LEANTEA_SOURCE_DIR "/include/leantea")) {
+    std::ifstream in(file.path());
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with("#include <") && line.find("leantea/") == std::string::npos)
+        all += line + '\n';
+    }
+  }
+  return all;
+}
+
+// Where a machine is so slow, or so busy, that the standard headers alone take as long, half of that on top.
 TEST(CompileTime, OfAFileThatIncludesLeanTeaIsUnderTwoSeconds) {
-  const auto header = std::filesystem::path(LEANTEA_SOURCE_DIR) / "include/leantea/leantea.hpp";
   const auto folder = std::filesystem::temp_directory_path() /
                       ("leantea-compile-time-" + std::to_string(::getpid()));
   std::filesystem::create_directory(folder);
-  const auto source = folder / "user.cpp";
-  std::ofstream(source) << "#include <leantea/leantea.hpp>\nint main() {}\n";
+  std::ofstream(folder / "user.cpp") << "#include <leantea/leantea.hpp>\nint main() {}\n";
+  std::ofstream(folder / "standard.cpp") << standard_headers() << "int main() {}\n";
 
-  auto best = microseconds::max();
-  for (int i = 0; i < 3 && best > kBound; ++i) {
-    const auto before = cpu_time_of_children();
-    ASSERT_EQ(run({LEANTEA_CXX, "-std=c++23", "-O2", "-c", "-I",
-                   header.parent_path().parent_path().string(), "-o", (folder / "user.o").string(),
-                   source.string()}),
-              0);
-    best = std::min(best, cpu_time_of_children() - before);
+  microseconds allowed = kBound;
+  const microseconds spent = time_to_compile(folder / "user.cpp", kBound);
+  if (spent >= allowed) {
+    const microseconds standard = time_to_compile(folder / "standard.cpp", milliseconds::zero());
+    allowed = std::max(allowed, standard + standard / 2);
   }
   std::filesystem::remove_all(folder);
-  const auto spent = std::chrono::duration_cast<milliseconds>(best);
-  RecordProperty("milliseconds", static_cast<int>(spent.count()));
-  EXPECT_LT(spent, kBound) << header << " takes " << spent.count()
-                           << " ms of CPU time, allowed are " << kBound.count();
+  RecordProperty("milliseconds", static_cast<int>(spent / 1ms));
+  EXPECT_LT(spent / 1ms, allowed / 1ms) << "of CPU time";
 }
 
 }  // namespace
